@@ -1,0 +1,41 @@
+# make demo · make test — each sets up all it needs in .venv, with nothing but Python 3.11 or later.
+
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.installed
+BIN := $(VENV)/bin
+# Set for another server, as `make test` does itself for a system Postgres 15.
+SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
+
+.PHONY: demo test lint lock clean
+
+demo: $(STAMP)
+	$(BIN)/tickwork demo
+
+test: lint
+	$(BIN)/python -m pytest
+ifneq ($(SYSTEM_POSTGRES),)
+	TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(BIN)/python -m pytest tests/database
+endif
+
+lint: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy shared infra/local tests
+	$(foreach main,$(wildcard functions/*/main.py),$(BIN)/mypy $(main) &&) true
+	$(BIN)/lint-imports
+
+# requirements.lock holds the exact versions and hashes of everything in pyproject.toml.
+lock: $(STAMP)
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --extra dev \
+	  --python-version 3.11 pyproject.toml -o requirements.lock
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	UV_COMPILE_BYTECODE=1 $(BIN)/uv pip sync --quiet --python $(BIN)/python requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	touch $@
+
+clean:
+	rm -rf $(VENV) .cache .tickwork .tickwork-demo

@@ -1,0 +1,102 @@
+"""`make demo`: a few dozen jobs of three tenants go through their whole life, and are counted at the end."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from rich.text import Text
+
+from tickwork.cli_output import job_table, plain_table, print_table
+from tickwork.database import Database
+from tickwork.jobs import EnqueuedJob, Job
+from tickwork.queue import Queue
+from tickwork_local.functions import Function
+from tickwork_local.live import watch
+from tickwork_local.postgres import die_with_parent
+from tickwork_local.stack import FUNCTIONS, REPOSITORY, Stack, running_stack, stopped_by_signals
+
+DEMO = REPOSITORY / "infra/local/demo"
+TENANTS = ("acme", "birch", "cedar")
+PATIENCE_SECONDS = 180
+
+
+@dataclass(frozen=True)
+class Kind:
+    type: str
+    how_many: int
+    story: str
+    ends: str
+
+
+KINDS = (
+    Kind("demo_quick", 8, "quick", "done"),
+    Kind("demo_slow", 2, "slow, with progress", "done"),
+    Kind("demo_unlucky", 2, "fails twice, then works", "done"),
+    Kind("demo_hopeless", 1, "fails for good", "failed"),
+    Kind("demo_crash", 1, "kills its worker", "dead"),
+    Kind("extract_document", 1, "nobody handles it yet", "failed"),
+)
+
+
+def run_demo(home: Path) -> int:
+    """Exit code 0 only if every job ended in the status it should."""
+    # A killed `make demo` leaves nothing behind.
+    die_with_parent()
+    functions = {
+        "demo": Function(DEMO / "main.py", "demo"),
+        "demo_crash": Function(DEMO / "main.py", "demo_crash"),
+        "extract": Function(FUNCTIONS / "extract/main.py"),
+    }
+    with stopped_by_signals():
+        print("Starting Postgres and the functions …", flush=True)
+        with running_stack(home, functions, tick_seconds=1, reset=True) as stack:
+            queue = Queue(Database(stack.database_url, "tickwork demo"))
+            jobs = enqueue(queue, stack)
+            print(
+                f"Enqueued {len(jobs)} jobs of {len(TENANTS)} tenants. A crash shows when its lease of 10 s is over.\n"
+            )
+            give_up_at = time.monotonic() + PATIENCE_SECONDS
+            watch(queue, lambda: not unfinished(queue) or time.monotonic() > give_up_at, transient=True)
+            ended = queue.list_jobs(max_jobs=1000)
+        return summarize(jobs, ended, home)
+
+
+def enqueue(queue: Queue, stack: Stack) -> list[EnqueuedJob]:
+    with psycopg.connect(stack.database_url) as connection:
+        connection.execute((DEMO / "types.sql").read_bytes())
+        rows = connection.execute(
+            "select id from public.organizations where name = any(%s)", [list(TENANTS)]
+        ).fetchall()
+    wanted = [(kind.type, number, row[0]) for kind in KINDS for number in range(kind.how_many) for row in rows]
+    return queue.enqueue_jobs(
+        [{"tenant_id": str(tenant), "type": type, "payload": {"number": number}} for type, number, tenant in wanted]
+    )
+
+
+def unfinished(queue: Queue) -> int:
+    return sum(row["queued"] + row["running"] for row in queue.queue_summary())
+
+
+def summarize(enqueued: Sequence[EnqueuedJob], ended: Sequence[Job], home: Path) -> int:
+    table = plain_table("type", "jobs", "story", "should be", "is", "attempts", "")
+    for kind in KINDS:
+        jobs = [job for job in ended if job.type == kind.type]
+        statuses = Counter(job.status for job in jobs)
+        attempts = ", ".join(map(str, sorted({job.attempts for job in jobs})))
+        is_right = statuses == {kind.ends: kind.how_many * len(TENANTS)}
+        said = ", ".join(f"{count} {status}" for status, count in statuses.items()) or "nothing"
+        mark = Text("✓", "green") if is_right else Text("✗", "red")
+        table.add_row(kind.type, str(len(jobs)), kind.story, kind.ends, said, attempts, mark)
+    print()
+    print_table(table)
+    expected = {kind.type: kind.ends for kind in KINDS}
+    wrong = [job for job in ended if job.status != expected.get(job.type)]
+    if wrong or {job.id for job in enqueued} != {job.id for job in ended}:
+        print(f"\nNot every job ended as it should. The logs are in {home / 'logs'}.")
+        print_table(job_table(wrong))
+        return 1
+    print("\nEvery job ended as it should.")
+    return 0

@@ -1,0 +1,179 @@
+"""The functions of the local stack: each under functions-framework, in a process that is started again when it dies."""
+
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+from tickwork.errors import Error
+from tickwork_local.postgres import die_with_parent
+
+START_SECONDS = 60
+# How long running jobs have to end when the stack stops; the lease of a later one runs out, and it is tried again.
+STOP_SECONDS = 2
+LOOK_SECONDS = 0.1
+# Some read the names of these from the environment, where they may mean something else.
+FOREIGN_SETTINGS = ("DEBUG", "FUNCTION_SIGNATURE_TYPE", "FUNCTION_USE_ASGI")
+
+
+class FunctionFailed(Error):
+    """A function does not start; the text has the end of its log."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """Where the source of a function is, and the name of its entry point."""
+
+    source: Path
+    target: str = "main"
+
+
+class Functions:
+    """Running functions. Each is woken at its URL."""
+
+    def __init__(self, functions: Mapping[str, Function], worker_url: str, logs: Path) -> None:
+        ports = free_ports(len(functions))
+        self._processes = [
+            Process(family, function, port, worker_url, logs / f"{family}.log")
+            for (family, function), port in zip(functions.items(), ports, strict=True)
+        ]
+        self.urls = {process.family: process.url for process in self._processes}
+        self._stopped = threading.Event()
+        # To the kernel, the parent with whom a process dies is the thread that started it. This one outlives them all.
+        self._keeper = threading.Thread(target=self._keep_running, daemon=True)
+
+    def __enter__(self) -> "Functions":
+        self._keeper.start()
+        try:
+            for process in self._processes:
+                process.wait_until_it_listens()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        self._stopped.set()
+        self._keeper.join()
+
+    def _keep_running(self) -> None:
+        for process in self._processes:
+            process.start()
+        while not self._stopped.wait(LOOK_SECONDS):
+            for process in self._processes:
+                process.start_again_if_dead()
+        stop(self._processes)
+
+
+class Process:
+    def __init__(self, family: str, function: Function, port: int, worker_url: str, log: Path) -> None:
+        self.family = family
+        self.url = f"http://127.0.0.1:{port}"
+        self._port = port
+        self._function = function
+        self._worker_url = worker_url
+        self._log = log
+        self._log_began = log.stat().st_size if log.exists() else 0
+        self._started_at = 0.0
+        self._listens = False
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        arguments = ["--target", self._function.target, "--source", str(self._function.source)]
+        environment = {name: value for name, value in os.environ.items() if name not in FOREIGN_SETTINGS}
+        environment |= {"TICKWORK_DATABASE_URL": self._worker_url, "TICKWORK_OPEN_ON_LOOPBACK": "true"}
+        self._started_at = time.monotonic()
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, *arguments, "--host", "127.0.0.1", "--port", str(self._port)],
+                env={**environment, "PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=partial(die_with_parent, os.getpid(), signal.SIGKILL),
+            )
+
+    def wait_until_it_listens(self) -> None:
+        give_up_at = time.monotonic() + START_SECONDS
+        while not self._listens:
+            if self.has_died() or time.monotonic() > give_up_at:
+                raise FunctionFailed(f"the function {self.family} does not start: see {self._log}{self._last_words()}")
+            time.sleep(0.02)
+            with suppress(OSError):
+                socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
+                self._listens = True
+
+    def start_again_if_dead(self) -> None:
+        """Not more than once in a second, and not one that never ran: that is for the developer to see."""
+        if self._listens and self.has_died() and time.monotonic() > self._started_at + 1:
+            with self._log.open("a") as log:
+                log.write("tickwork: the function died and is started again\n")
+            self.start()
+
+    def has_died(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
+
+    def ask_to_stop(self) -> None:
+        if self._process:
+            self._process.terminate()
+
+    def wait_until_it_stopped(self, deadline: float) -> None:
+        if self._process:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(max(deadline - time.monotonic(), 0))
+            # Its workers are in the same group.
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def _last_words(self) -> str:
+        with self._log.open("rb") as log:
+            log.seek(self._log_began)
+            lines = log.read().decode(errors="replace").splitlines()[-5:]
+        return ", which ends with" + "".join(f"\n  {line}" for line in lines) if lines else ""
+
+
+def stop(processes: Sequence[Process]) -> None:
+    """All at once, and by force when the time is over."""
+    deadline = time.monotonic() + STOP_SECONDS
+    for process in processes:
+        process.ask_to_stop()
+    for process in processes:
+        process.wait_until_it_stopped(deadline)
+
+
+def free_ports(count: int) -> list[int]:
+    """Held all together, so that no two are the same."""
+    with ExitStack() as probes:
+        sockets = [probes.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+def run_functions_framework() -> None:
+    """As it runs in the cloud, but its workers are gone at once when their parent is."""
+    from gunicorn.config import ControlSocketDisable  # type: ignore[import-untyped]
+
+    # All of a user's would take the same socket in the home folder.
+    ControlSocketDisable.default = True
+    os.register_at_fork(after_in_child=partial(die_with_parent, os.getpid(), signal.SIGKILL))
+    runpy.run_module("functions_framework", run_name="__main__")
+
+
+if __name__ == "__main__":
+    run_functions_framework()

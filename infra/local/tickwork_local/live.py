@@ -1,0 +1,89 @@
+"""What happens in a running stack: as a live table, or line by line where there is no terminal."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from tickwork.cli_output import COLOURS, job_table, one_line, plain_table
+from tickwork.database import Database
+from tickwork.errors import Unavailable
+from tickwork.jobs import Job
+from tickwork.queue import Queue
+from tickwork_local.stack import Stack, StackFailed
+
+LOOK_SECONDS = 0.5
+# Of so many of the newest jobs, those that changed last are shown.
+LOOK_AT = 100
+MOST_SHOWN = 12
+
+
+def show(stack: Stack) -> None:
+    """Show the queue until somebody interrupts."""
+    print()
+    for name, where in stack.places().items():
+        print(f"{name:<9} {where}")
+    print("\nTry `tickwork enqueue extract_document --tenant acme`. Ctrl-C stops the stack.\n", flush=True)
+    try:
+        watch(Queue(Database(stack.database_url, "tickwork live table")), lambda: False)
+    except Unavailable as error:
+        raise StackFailed(f"Postgres is gone: see {stack.home / 'postgres.log'}") from error
+
+
+def watch(queue: Queue, is_over: Callable[[], bool], *, transient: bool = False) -> None:
+    """Show what changes until it is over."""
+    console = Console()
+    if console.is_interactive and sys.stdout.isatty():
+        draw_changes(console, queue, is_over, transient)
+    else:
+        print_changes(queue, is_over)
+
+
+def draw_changes(console: Console, queue: Queue, is_over: Callable[[], bool], transient: bool) -> None:
+    with Live(console=console, auto_refresh=False, transient=transient) as live:
+        while not is_over():
+            latest = sorted(queue.list_jobs(max_jobs=LOOK_AT), key=lambda job: job.updated_at, reverse=True)
+            live.update(picture(console, queue.queue_summary(), latest), refresh=True)
+            time.sleep(LOOK_SECONDS)
+
+
+def print_changes(queue: Queue, is_over: Callable[[], bool]) -> None:
+    """One line for each type of job whose counts changed."""
+    known: dict[str, str] = {}
+    is_last = False
+    while not is_last:
+        # Asked first, so that the last changes are printed too.
+        is_last = is_over()
+        for row in queue.queue_summary():
+            counts = ", ".join(f"{row[status]} {status}" for status in COLOURS if row[status])
+            if known.get(row["type"]) != counts:
+                print(f"{time.strftime('%H:%M:%S')} {row['type']:<18} {counts}", flush=True)
+                known[row["type"]] = counts
+        if not is_last:
+            time.sleep(LOOK_SECONDS)
+
+
+def picture(console: Console, summary: list[dict[str, Any]], latest: list[Job]) -> Group:
+    if not summary:
+        return Group(Text("No jobs yet.", "bright_black"))
+    room = max(console.height - len(summary) - 4, 0)
+    table = job_table(latest[: min(room, MOST_SHOWN)])
+    return Group(summary_table(summary, is_wide=console.width >= 80), Text(), table)
+
+
+def summary_table(summary: list[dict[str, Any]], is_wide: bool) -> Table:
+    """A narrow one leaves out what can be done without."""
+    table = plain_table(*(["family"] if is_wide else []), "type")
+    shown = {status: colour for status, colour in COLOURS.items() if is_wide or any(row[status] for row in summary)}
+    for status, colour in shown.items():
+        table.add_column(Text(status, colour), justify="right", no_wrap=True)
+    for row in summary:
+        names = [row["family"], row["type"]] if is_wide else [row["type"]]
+        counts = [Text(str(row[status] or "·"), colour) for status, colour in shown.items()]
+        table.add_row(*map(one_line, names), *counts)
+    return table

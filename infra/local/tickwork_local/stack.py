@@ -1,0 +1,190 @@
+"""The whole product on one machine: Postgres, the functions, and a ticker that wakes them."""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any
+
+import psycopg
+
+from tickwork.errors import Error
+from tickwork.migrations import edited_since, folder, migrate
+from tickwork_local.functions import Function, Functions
+from tickwork_local.postgres import PostgresFailed, Server, running_postgres
+from tickwork_local.ticker import Ticker
+
+REPOSITORY = Path(__file__).parents[3]
+FUNCTIONS = REPOSITORY / "functions"
+DATABASE = "tickwork"
+
+
+class StackFailed(Error):
+    """The local stack cannot run; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    home: Path
+    pid: int
+    database_url: str
+    worker_url: str
+    functions: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "pid": self.pid,
+            "database_url": self.database_url,
+            "worker_database_url": self.worker_url,
+            "functions": dict(self.functions),
+            "logs": str(self.home / "logs"),
+        }
+
+    def places(self) -> dict[str, str]:
+        """Where everything is, for people to read."""
+        return {"database": self.database_url, **self.functions, "logs": str(self.home / "logs")}
+
+
+def functions_in(place: Path | None) -> dict[str, Function]:
+    """Each folder with a main.py is a function, of the family that the folder is named after."""
+    place = place or FUNCTIONS
+    found = {source.parent.name: Function(source) for source in sorted(place.glob("*/main.py"))}
+    if not found:
+        raise StackFailed(f"there is no function in {place}: name the folder that has them with --functions")
+    return found
+
+
+@contextmanager
+def running_stack(
+    home: Path, functions: Mapping[str, Function], *, tick_seconds: float = 30, reset: bool = False
+) -> Iterator[Stack]:
+    """Start everything, stop everything at the end; what is in the database stays, unless `reset`."""
+    home = home.absolute()
+    check_home(home)
+    with ExitStack() as cleanup:
+        cleanup.enter_context(only_one_stack(home))
+        if reset:
+            discard(home)
+        (home / "logs").mkdir(exist_ok=True)
+        server = cleanup.enter_context(translated(running_postgres(home / "postgres")))
+        prepare_database(server.url(), server.url(DATABASE))
+        worker_url = server.url(DATABASE, user="tickwork_worker")
+        urls = cleanup.enter_context(Functions(functions, worker_url, home / "logs")).urls
+        stack = Stack(home, os.getpid(), server.url(DATABASE), worker_url, urls)
+        cleanup.enter_context(Ticker(stack.database_url, urls, tick_seconds, home / "logs" / "ticker.log"))
+        (home / "stack.json").write_text(json.dumps(stack.as_json(), indent=2))
+        yield stack
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Leave the block quietly, and with it everything that it started, on Ctrl-C, SIGTERM or a closed terminal."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt(number)
+
+    signals = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signals.append(signal.SIGHUP)
+    previous = {each: signal.signal(each, leave) for each in signals}
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        sys.exit(128 + (interrupt.args[0] if interrupt.args else signal.SIGINT))
+    finally:
+        for each, handler in previous.items():
+            signal.signal(each, handler)
+
+
+def find_stack(home: Path) -> Stack | None:
+    """The stack that runs with this home, if one does; a killed one leaves its file behind, but not its lock."""
+    try:
+        with (home / "stack.lock").open() as lock:
+            if try_lock(lock):
+                return None
+        state = json.loads((home / "stack.json").read_text())
+        return Stack(
+            home.absolute(), state["pid"], state["database_url"], state["worker_database_url"], state["functions"]
+        )
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def check_home(home: Path) -> None:
+    """Make the folder, or see to it that it is ours: a reset deletes in it."""
+    home.mkdir(parents=True, exist_ok=True)
+    if any(home.iterdir()) and not any((home / name).exists() for name in ("stack.lock", "postgres.lock")):
+        raise StackFailed(f"{home} holds other files: set TICKWORK_HOME to a folder that is empty or new")
+
+
+@contextmanager
+def only_one_stack(home: Path) -> Iterator[None]:
+    """Hold the home's lock, which the kernel lets go of when this process ends, however it ends."""
+    with (home / "stack.lock").open("a") as lock:
+        # Somebody may just be looking whether it is held.
+        deadline = time.monotonic() + 1
+        while not try_lock(lock):
+            if time.monotonic() > deadline:
+                running = find_stack(home)
+                who = (
+                    f"process {running.pid}; `tickwork status` shows where"
+                    if running
+                    else "and is starting or stopping"
+                )
+                raise StackFailed(f"a local stack is running in {home} already ({who})")
+            time.sleep(0.05)
+        (home / "stack.json").unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            (home / "stack.json").unlink(missing_ok=True)
+
+
+def try_lock(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def discard(home: Path) -> None:
+    """Move the data away before it is deleted: the Postgres of a killed stack may still be shutting down in it."""
+    grave = Path(tempfile.mkdtemp(prefix="discarded-", dir=home))
+    for name in ("postgres", "logs"):
+        with suppress(FileNotFoundError):
+            (home / name).rename(grave / name)
+    for each in home.glob("discarded-*"):
+        shutil.rmtree(each, ignore_errors=True)
+
+
+@contextmanager
+def translated(server: AbstractContextManager[Server]) -> Iterator[Server]:
+    try:
+        with server as running:
+            yield running
+    except PostgresFailed as error:
+        raise StackFailed(str(error)) from error
+
+
+def prepare_database(server_url: str, url: str) -> None:
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        if not connection.execute("select 1 from pg_database where datname = %s", [DATABASE]).fetchone():
+            connection.execute(f"create database {DATABASE}")
+    migrate(url)
+    if edited := edited_since(url):
+        raise StackFailed(
+            f"{edited[0]} was edited since it was applied here. "
+            "Start with `tickwork up --reset` to make the database anew; what is in it is lost."
+        )
+    with psycopg.connect(url) as connection:
+        connection.execute((folder("supabase") / "seed.sql").read_bytes())

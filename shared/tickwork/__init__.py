@@ -1,0 +1,1 @@
+"""Durable background jobs on Postgres, worked off by stateless functions."""

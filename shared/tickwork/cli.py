@@ -1,0 +1,318 @@
+"""The command line. Each command does what its name says, and says what to do next when it cannot."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from tickwork import cli_input, migrations
+from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
+from tickwork.database import Database
+from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
+from tickwork.jobs import Job
+from tickwork.queue import Queue
+from tickwork.settings import load_settings
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+tenants_app = typer.Typer(help="List the tenants, or add one.", invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(tenants_app, name="tenants")
+
+HOME = Path(os.environ.get("TICKWORK_HOME") or ".tickwork")
+STATUSES = ("queued", "running", "done", "failed", "dead", "cancelled")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option("--database-url", help="By default TICKWORK_DATABASE_URL, or else the running local stack."),
+]
+Functions = Annotated[
+    Path | None, typer.Option("--functions", help="The folder of the functions; by default that of the repository.")
+]
+JobId = Annotated[str, typer.Argument(help="Id of a job, as `tickwork jobs` shows it.", metavar="ID")]
+
+
+def main() -> None:
+    """Errors of our own end in one line and what to do next; a traceback comes only with --debug."""
+    is_debugging = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        check_encoding(arguments)
+        sys.exit(app(args=arguments or ["--help"], prog_name="tickwork", standalone_mode=False))
+    except Exception as error:
+        if is_debugging:
+            raise
+        print_error(*explained(error))
+        sys.exit(getattr(error, "exit_code", 1))
+
+
+def check_encoding(arguments: list[str]) -> None:
+    try:
+        "".join(arguments).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("an argument is not UTF-8") from None
+
+
+def explained(error: Exception) -> tuple[str, str | None]:
+    match error:
+        case Unavailable():
+            return f"the database cannot be reached: {str(error).splitlines()[0]}", error.hint
+        case NoSuchJob():
+            return str(error), "`tickwork jobs` lists them."
+        case Error():
+            return str(error), getattr(error, "hint", None)
+        case TyperException():
+            context = getattr(error, "ctx", None)
+            return error.format_message(), f"See `{context.command_path if context else 'tickwork'} --help`."
+        case OSError():
+            return str(error), None
+        case _:
+            return f"{type(error).__name__}: {error}", "This is a defect of tickwork. --debug shows where it is."
+
+
+@app.callback()
+def options(debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False) -> None:
+    """Durable background jobs on Postgres."""
+
+
+@app.command()
+def up(
+    reset: Annotated[bool, typer.Option("--reset", help="Start with an empty database.")] = False,
+    tick_seconds: Annotated[float, typer.Option(min=0.1, help="How often the ticker wakes the functions.")] = 30,
+    functions: Functions = None,
+) -> None:
+    """Run the local stack, with a live table of its jobs."""
+    from tickwork_local.live import show
+    from tickwork_local.stack import functions_in, running_stack, stopped_by_signals
+
+    with stopped_by_signals():
+        print("Starting Postgres and the functions …", flush=True)
+        with running_stack(HOME, functions_in(functions), tick_seconds=tick_seconds, reset=reset) as stack:
+            show(stack)
+
+
+@app.command()
+def demo() -> None:
+    """Send 45 jobs through their whole life, and check how each ended."""
+    from tickwork_local.demo import run_demo
+
+    raise typer.Exit(run_demo(Path(f"{HOME}-demo")))
+
+
+@app.command()
+def status(as_json: AsJson = False) -> None:
+    """Say where the running local stack is: its database and functions."""
+    from tickwork_local.stack import find_stack
+
+    stack = find_stack(HOME)
+    if as_json:
+        print_json({"running": stack is not None, **(stack.as_json() if stack else {})})
+        raise typer.Exit(0 if stack else 1)
+    if stack is None:
+        raise BadSetting(f"no local stack is running in {HOME}. Start one with `tickwork up`.")
+    print(f"The local stack is running as process {stack.pid}.")
+    for name, where in stack.places().items():
+        print(f"{name:<9} {where}")
+
+
+@app.command()
+def migrate(
+    url: Annotated[str, typer.Argument(help="Of any Postgres from version 15 on.", metavar="URL")],
+    as_json: AsJson = False,
+) -> None:
+    """Bring a database to the current schema; twice changes nothing."""
+    applied = migrations.migrate(cli_input.database_url(url, "URL"))
+    if as_json:
+        print_json({"applied": applied})
+    else:
+        print("\n".join(f"applied {name}" for name in applied) or "Nothing to do: the schema is current.")
+
+
+@app.command()
+def enqueue(
+    type: Annotated[str, typer.Argument(help="A key of job_types, such as extract_document.", metavar="TYPE")],
+    tenant: Annotated[str, typer.Option(help="Id or name of a tenant; see `tickwork tenants`.")],
+    payload: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
+    priority: Annotated[int, typer.Option(help="0 to 100; higher runs first.")] = 0,
+    run_at: Annotated[str | None, typer.Option(help="Not before, such as 2027-01-31T08:00Z or '1 hour'.")] = None,
+    idempotency_key: Annotated[str | None, typer.Option(help="A repeat answers the first job.")] = None,
+    dedupe_key: Annotated[str | None, typer.Option(help="At most one such job waits or runs.")] = None,
+    lane: Annotated[str | None, typer.Option(help="Such as connector:<id>.")] = None,
+    max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default what the type says.")] = None,
+    correlation_id: Annotated[str | None, typer.Option(help="For finding related jobs.")] = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a job into the queue."""
+    queue = connected(database_url)
+    job = queue.enqueue_job(
+        cli_input.tenant_id(queue, tenant),
+        type,
+        cli_input.payload(payload),
+        priority=priority,
+        run_at=cli_input.point_in_time(queue, run_at),
+        idempotency_key=idempotency_key,
+        dedupe_key=dedupe_key,
+        lane=lane,
+        max_attempts=max_attempts,
+        correlation_id=correlation_id,
+    )
+    say(job, as_json, "was there already and is" if job.deduplicated else "is")
+
+
+@app.command()
+def jobs(
+    tenant: Annotated[str | None, typer.Option(help="Id or name of a tenant.")] = None,
+    family: Annotated[str | None, typer.Option(help="Such as extract.")] = None,
+    type: Annotated[str | None, typer.Option(help="Such as extract_document.")] = None,
+    status: Annotated[str | None, typer.Option(help=f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}.")] = None,
+    after: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List jobs, the newest first."""
+    if status is not None and status not in STATUSES:
+        raise InvalidRequest(f"status: there is no status {status!r}", hint=f"It is one of {', '.join(STATUSES)}.")
+    queue = connected(database_url)
+    in_tenant = cli_input.tenant_id(queue, tenant) if tenant else None
+    after_id = cli_input.job_id(after, "after") if after else None
+    found = queue.list_jobs(in_tenant, family, type, status, after_id, limit)
+    if as_json:
+        print_json([job.model_dump(mode="json") for job in found])
+    elif found:
+        print_table(job_table(found))
+        if len(found) == limit:
+            print(f"There may be more: --after {found[-1].id}")
+    else:
+        print("No jobs.")
+
+
+@app.command()
+def job(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Show one job: its attempts, its error, and why it is not running."""
+    queue = connected(database_url)
+    given = {"id": cli_input.job_id(job_id)}
+    why = queue.explain_job(given["id"])
+    (row,) = queue.database.rows("select * from public.jobs where id = %(id)s", given)
+    attempts = queue.database.rows("select * from public.job_attempts where job_id = %(id)s order by number", given)
+    if as_json:
+        print_json({**Job(**row).model_dump(mode="json"), "why": why, "attempt_history": attempts})
+    else:
+        print_job(row, attempts, why)
+
+
+@app.command()
+def retry(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Put a failed, dead or cancelled job back into the queue."""
+    say(connected(database_url).retry_job(cli_input.job_id(job_id)), as_json)
+
+
+@app.command()
+def cancel(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Cancel a queued job, or ask a running one to stop."""
+    say(connected(database_url).cancel_job(cli_input.job_id(job_id)), as_json)
+
+
+@app.command()
+def worker(
+    family: Annotated[str, typer.Argument(help="Such as extract: a folder with a main.py.", metavar="FAMILY")],
+    functions: Functions = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Work off one family until stopped."""
+    from tickwork.serve import worker_name
+    from tickwork.worker import Worker
+    from tickwork_local.stack import FUNCTIONS
+
+    # The function reads it as well, when its handlers are loaded.
+    os.environ["TICKWORK_DATABASE_URL"] = chosen_url(database_url, is_worker=True)
+    settings = load_settings()
+    handlers = cli_input.handlers(functions or FUNCTIONS, family)
+    queue = Queue(Database(settings.database_url, f"tickwork {family} worker"), worker_name(family))
+    one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds)
+    one.stop_on_signals()
+    one.run()
+
+
+@app.command()
+def tick(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Give back expired leases and wake the functions, once, like cron."""
+    from tickwork_local.stack import find_stack
+    from tickwork_local.ticker import wake_all
+
+    url = chosen_url(database_url)
+    reaped = connected(url).reap_expired_leases()
+    stack = find_stack(HOME)
+    reports = wake_all(stack.functions) if stack and stack.database_url == url else []
+    if as_json:
+        print_json({"reaped": reaped, "functions": reports})
+    else:
+        print(f"{reaped} expired leases given back, {len(reports)} functions woken")
+        for report in reports:
+            print(
+                f"{report['family']}: "
+                + ", ".join(f"{count} {what}" for what, count in report.items() if what != "family")
+            )
+    raise typer.Exit(1 if any("error" in report for report in reports) else 0)
+
+
+@tenants_app.callback()
+def tenants(context: typer.Context, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    if context.invoked_subcommand:
+        return
+    rows = connected(database_url).database.rows("select id, name from public.organizations order by name, id", {})
+    if as_json:
+        print_json(rows)
+    else:
+        table = plain_table("id", "tenant")
+        for row in rows:
+            table.add_row(str(row["id"]), one_line(row["name"]))
+        print_table(table)
+
+
+@tenants_app.command("add")
+def add_tenant(
+    name: Annotated[str, typer.Argument(metavar="NAME")], database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Add a tenant."""
+    if not name.strip():
+        raise InvalidRequest("name: must not be empty")
+    (row,) = connected(database_url).database.rows(
+        "insert into public.organizations (name) values (%(name)s) returning id, name", {"name": name}, repeatable=False
+    )
+    if as_json:
+        print_json(row)
+    else:
+        print(f"{row['id']} {row['name']}")
+
+
+def connected(url: str | None) -> Queue:
+    return Queue(Database(chosen_url(url), "tickwork command line"))
+
+
+def chosen_url(given: str | None, is_worker: bool = False) -> str:
+    from tickwork_local.stack import find_stack
+
+    if given is not None:
+        return cli_input.database_url(given, "--database-url")
+    if from_environment := os.environ.get("TICKWORK_DATABASE_URL"):
+        return cli_input.database_url(from_environment, "TICKWORK_DATABASE_URL")
+    if stack := find_stack(HOME):
+        return stack.worker_url if is_worker else stack.database_url
+    raise BadSetting("there is no database. Start the local stack with `tickwork up`, or set TICKWORK_DATABASE_URL.")
+
+
+def say(job: Job, as_json: bool, verb: str = "is") -> None:
+    if as_json:
+        print_json(job.model_dump(mode="json"))
+    else:
+        extra = note(job)
+        print(f"{job.id} {verb} {job.status}{', ' if extra else ''}{extra}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""
+What can go wrong, and what is done about it.
+
+    Error
+    ├── JobError               raised by handlers; its text is for the tenant
+    │   ├── Retryable          the world was not ready: try again, after `delay` seconds if given
+    │   │   └── RateLimited
+    │   ├── Permanent          the input will never work: fail now
+    │   │   ├── InvalidPayload
+    │   │   └── UnknownType
+    │   ├── NotYet             nothing is wrong: give the job back for `delay` seconds, no attempt spent
+    │   └── Interrupted        the runtime asked the handler to stop: cancel, timeout, shutdown or a lost lease
+    ├── QueueError             raised by the queue, never by handlers
+    │   ├── LeaseLost          another worker has the job: drop the result
+    │   ├── InvalidRequest     the queue refused a value: correct it
+    │   ├── WriteFailed        what a handler wanted written was refused: nothing was, try again
+    │   ├── NoSuchJob
+    │   ├── WrongStatus        the state chart has no such arrow
+    │   ├── NotAllowed         the role or the user may not do that
+    │   └── Unavailable        the database cannot be reached: try again later
+    ├── CallerRefused          a request to a function came from nobody we know
+    └── BadSetting             stops the start
+"""
+
+
+class Error(Exception):
+    """The root of everything that tickwork raises on purpose."""
+
+
+class JobError(Error):
+    code = "FAILED"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code or self.code
+
+
+class Retryable(JobError):
+    code = "TRY_AGAIN"
+
+    def __init__(self, message: str, *, code: str | None = None, delay: float | None = None) -> None:
+        super().__init__(message, code=code)
+        self.delay = delay
+
+
+class RateLimited(Retryable):
+    code = "RATE_LIMITED"
+
+
+class Permanent(JobError):
+    code = "FAILED_FOR_GOOD"
+
+
+class InvalidPayload(Permanent):
+    code = "INVALID_PAYLOAD"
+
+
+class UnknownType(Permanent):
+    code = "UNKNOWN_TYPE"
+
+
+class NotYet(JobError):
+    code = "NOT_YET"
+
+    def __init__(self, message: str, *, delay: float) -> None:
+        super().__init__(message)
+        self.delay = delay
+
+
+class Interrupted(JobError):
+    code = "INTERRUPTED"
+
+
+class QueueError(Error):
+    """Carries the SQLSTATE and what to do next, as the database said it."""
+
+    def __init__(self, message: str, *, sqlstate: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.sqlstate = sqlstate
+        self.hint = hint
+
+
+class LeaseLost(QueueError):
+    pass
+
+
+class InvalidRequest(QueueError):
+    pass
+
+
+class WriteFailed(QueueError):
+    pass
+
+
+class NoSuchJob(QueueError):
+    pass
+
+
+class WrongStatus(QueueError):
+    pass
+
+
+class NotAllowed(QueueError):
+    pass
+
+
+class Unavailable(QueueError):
+    pass
+
+
+class CallerRefused(Error):
+    pass
+
+
+class BadSetting(Error):
+    pass
+
+
+BY_SQLSTATE: dict[str, type[QueueError]] = {
+    "TWLSE": LeaseLost,
+    "TWJOB": NoSuchJob,
+    "TWSTA": WrongStatus,
+    "TWDUP": WrongStatus,
+    "TWMEM": NotAllowed,
+    "TWTNT": InvalidRequest,
+    "TWTYP": InvalidRequest,
+    "TWPAY": InvalidRequest,
+    "TWBIG": InvalidRequest,
+    "TWKEY": InvalidRequest,
+    "TWPRI": InvalidRequest,
+    "TWRUN": InvalidRequest,
+    "TWATT": InvalidRequest,
+    "TWLEA": InvalidRequest,
+    "TWARG": InvalidRequest,
+    "22P05": InvalidRequest,
+    "42501": NotAllowed,
+}

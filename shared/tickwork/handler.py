@@ -1,0 +1,95 @@
+"""What a handler is and what it gets: its validated payload, and tools."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+
+from tickwork.errors import Interrupted, InvalidPayload
+from tickwork.jobs import Done, Job
+from tickwork.logs import Severity, log, presentable
+
+P = TypeVar("P", bound=BaseModel)
+T = TypeVar("T")
+
+
+class Tools:
+    """The handler's side of the running attempt."""
+
+    def __init__(self, job: Job, under_lease: Callable[[Callable[[Any], Any]], Any]) -> None:
+        self.job_id: UUID = job.id
+        self.tenant_id: UUID = job.tenant_id
+        self.attempt: int = job.attempts
+        self.latest_progress: tuple[float, str | None] | None = None
+        self._under_lease = under_lease
+        self._ends_at = time.monotonic() + (job.timeout_seconds or 300)
+        self._stop = threading.Event()
+        self._reason = ""
+        self._lines: deque[str] = deque(maxlen=100)
+
+    def progress(self, done: float, message: str | None = None) -> None:
+        """Say how much is done, from 0 to 1; raises Interrupted if the attempt is to stop."""
+        self.latest_progress = (min(max(done, 0.0), 1.0), message)
+        self.check()
+
+    def check(self) -> None:
+        """Raise Interrupted if the attempt is to stop: call it wherever long work can be left."""
+        if self._stop.is_set():
+            raise Interrupted(self._reason)
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but not past the moment when the attempt is to stop."""
+        self._stop.wait(seconds)
+        self.check()
+
+    def seconds_left(self) -> float:
+        return self._ends_at - time.monotonic()
+
+    def log(self, message: str, severity: Severity = "INFO", **fields: Any) -> None:
+        """Write a log line; the last ones are kept with the attempt, for the tenant to read."""
+        self._lines.append(presentable(" ".join([message, *(f"{name}={value}" for name, value in fields.items())])))
+        log(message, severity, **fields)
+
+    def under_lease(self, work: Callable[[Any], T]) -> T:
+        """Run `work(connection)` in a transaction in which the rows of the job's tenant are open."""
+        result: T = self._under_lease(work)
+        return result
+
+    def interrupt(self, reason: str) -> None:
+        """The runtime's way to ask the handler to stop."""
+        self._reason = self._reason or reason
+        self._stop.set()
+
+    def logs(self) -> str | None:
+        return "\n".join(self._lines) or None
+
+
+@dataclass(frozen=True)
+class Handler(Generic[P]):
+    """A payload model and the function that works it off."""
+
+    payload: type[P]
+    run: Callable[[P, Tools], BaseModel | Done | None]
+
+    def __call__(self, payload: Mapping[str, Any], tools: Tools) -> Done:
+        result = self.run(self._validated(payload), tools)
+        return result if isinstance(result, Done) else Done(result)
+
+    def _validated(self, payload: Mapping[str, Any]) -> P:
+        try:
+            return self.payload.model_validate(payload)
+        except ValidationError as error:
+            # The values may be secrets; the names of the fields are not.
+            problems = (
+                f"{'.'.join(map(str, each['loc'])) or 'payload'}: {each['msg']}"
+                for each in error.errors(include_input=False, include_url=False, include_context=False)
+            )
+            raise InvalidPayload("; ".join(problems)) from None
+
+
+Handlers = Mapping[str, Handler[Any]]

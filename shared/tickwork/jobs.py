@@ -1,0 +1,126 @@
+"""A job as the database hands it out, and the ways in which an attempt at it can end."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+Status = Literal["queued", "running", "done", "failed", "dead", "cancelled"]
+Json = Mapping[str, Any]
+
+
+class Job(BaseModel):
+    """One row of `jobs`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: UUID
+    tenant_id: UUID
+    type: str
+    family: str
+    lane: str | None
+    status: Status
+    priority: int
+    payload: dict[str, Any]
+    result: Any
+    run_at: datetime
+    attempts: int
+    max_attempts: int
+    lease_token: UUID | None
+    lease_expires_at: datetime | None
+    lease_seconds: int | None
+    timeout_seconds: int | None
+    worker_id: str | None
+    progress: float | None
+    progress_message: str | None
+    cancel_requested_at: datetime | None
+    idempotency_key: str | None
+    dedupe_key: str | None
+    correlation_id: str | None
+    source: Literal["manual", "event", "schedule", "system"]
+    source_ref: str | None
+    error_code: str | None
+    error_message: str | None
+    created_by: UUID | None
+    created_at: datetime
+    updated_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class EnqueuedJob(Job):
+    deduplicated: bool
+
+
+class FollowUp(BaseModel):
+    """A job to enqueue, for the same tenant, when this one completes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: str
+    payload: dict[str, Any] = {}
+    priority: int = 0
+    run_at: datetime | None = None
+    idempotency_key: str | None = None
+    dedupe_key: str | None = None
+    lane: str | None = None
+    max_attempts: int | None = None
+    correlation_id: str | None = None
+
+
+# What a handler wants written is a function of a connection: it runs in the transaction that completes the job.
+Write = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """The handler finished: a result, and what is to be committed together with it."""
+
+    result: BaseModel | None = None
+    writes: Sequence[Write] = ()
+    follow_ups: Sequence[FollowUp] = ()
+
+
+@dataclass(frozen=True)
+class Failed:
+    code: str
+    message: str
+    retryable: bool = True
+    delay: float | None = None
+
+
+@dataclass(frozen=True)
+class Released:
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Another worker has the job by now, or soon will."""
+
+
+Outcome = Done | Failed | Released | Lost
+
+
+@dataclass
+class Report:
+    """What one invocation did."""
+
+    family: str
+    claimed: int = 0
+    ended: dict[str, int] = field(default_factory=dict)
+
+    def add(self, ending: str) -> None:
+        self.claimed += 1
+        self.ended[ending] = self.ended.get(ending, 0) + 1
+
+    def include(self, other: "Report") -> None:
+        self.claimed += other.claimed
+        for ending, count in other.ended.items():
+            self.ended[ending] = self.ended.get(ending, 0) + count
+
+    def as_json(self) -> dict[str, Any]:
+        return {"family": self.family, "claimed": self.claimed, **self.ended}

@@ -1,0 +1,227 @@
+"""The queue: one method per SQL function, of the same name."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from tickwork.database import Connection, Database
+from tickwork.errors import InvalidRequest, WriteFailed
+from tickwork.jobs import EnqueuedJob, FollowUp, Job, Json, Write
+
+
+class Queue:
+    def __init__(self, database: Database, worker_id: str = "client") -> None:
+        self.database = database
+        self.worker_id = worker_id
+
+    def enqueue_job(
+        self,
+        tenant_id: UUID | str,
+        type: str,
+        payload: Json | None = None,
+        *,
+        priority: int = 0,
+        run_at: datetime | str | None = None,
+        idempotency_key: str | None = None,
+        dedupe_key: str | None = None,
+        lane: str | None = None,
+        max_attempts: int | None = None,
+        correlation_id: str | None = None,
+    ) -> EnqueuedJob:
+        (row,) = self._call(
+            "enqueue_job",
+            # Without a key a repeat after a broken connection might enqueue the job twice.
+            repeatable=idempotency_key is not None,
+            tenant_id=tenant_id,
+            type=type,
+            payload=as_given({} if payload is None else payload),
+            priority=priority,
+            run_at=run_at,
+            idempotency_key=idempotency_key,
+            dedupe_key=dedupe_key,
+            lane=lane,
+            max_attempts=max_attempts,
+            correlation_id=correlation_id,
+        )
+        return EnqueuedJob(**row)
+
+    def enqueue_jobs(self, jobs: Sequence[Json]) -> list[EnqueuedJob]:
+        rows = self._call("enqueue_jobs", repeatable=False, jobs=as_given(jobs))
+        return [EnqueuedJob(**row) for row in rows]
+
+    def claim_next_job(self, family: str, lease_seconds: int | None = None) -> Job | None:
+        rows = self._call("claim_next_job", family=family, worker_id=self.worker_id, lease_seconds=lease_seconds)
+        return Job(**rows[0]) if rows else None
+
+    def claim_jobs(self, family: str, max_jobs: int, lease_seconds: int | None = None) -> list[Job]:
+        rows = self._call(
+            "claim_jobs", family=family, worker_id=self.worker_id, max_jobs=max_jobs, lease_seconds=lease_seconds
+        )
+        return [Job(**row) for row in rows]
+
+    def heartbeat_job(self, job: Job, progress: float | None = None, message: str | None = None) -> bool:
+        """Extend the lease; True if cancel was asked for."""
+        (row,) = self._call("heartbeat_job", **lease_of(job), progress=progress, message=storable(message))
+        return bool(row["heartbeat_job"])
+
+    def heartbeat_jobs(self, heartbeats: Sequence[Json]) -> list[dict[str, Any]]:
+        return self._call("heartbeat_jobs", heartbeats=as_stored(heartbeats))
+
+    def hold_job(self, job: Job, connection: Connection) -> None:
+        """Open the tenant's rows to this transaction, and keep everybody else from settling the job."""
+        connection.execute(statement("hold_job", lease_of(job)), lease_of(job))
+
+    def complete_job(
+        self,
+        job: Job,
+        result: Any = None,
+        follow_ups: Sequence[FollowUp] = (),
+        writes: Sequence[Write] = (),
+        logs: str | None = None,
+    ) -> Job:
+        """Commit the result, the follow-ups and the writes together, or none of them."""
+        arguments = {
+            **lease_of(job),
+            "result": as_stored(result),
+            "follow_ups": as_given([each.model_dump(mode="json") for each in follow_ups]) if follow_ups else None,
+            "logs": storable(logs),
+        }
+        if not writes:
+            return Job(**self._call("complete_job", **arguments)[0])
+
+        def write_and_complete(connection: Connection) -> Job:
+            self.hold_job(job, connection)
+            for write in writes:
+                perform(write, connection)
+            row = connection.execute(statement("complete_job", arguments), arguments).fetchone()
+            assert row is not None
+            return Job(**row)
+
+        return self.database.transaction(write_and_complete)
+
+    def fail_job(
+        self,
+        job: Job,
+        error: Json,
+        retryable: bool = True,
+        retry_after_seconds: float | None = None,
+        logs: str | None = None,
+    ) -> Job:
+        (row,) = self._call(
+            "fail_job",
+            **lease_of(job),
+            error=as_stored(error),
+            retryable=retryable,
+            retry_after_seconds=retry_after_seconds,
+            logs=storable(logs),
+        )
+        return Job(**row)
+
+    def release_job(self, job: Job, delay_seconds: float = 0.0) -> Job:
+        (row,) = self._call("release_job", **lease_of(job), delay_seconds=delay_seconds)
+        return Job(**row)
+
+    def settle_jobs(self, outcomes: Sequence[Json]) -> list[dict[str, Any]]:
+        return self._call("settle_jobs", outcomes=as_stored(outcomes))
+
+    def cancel_job(self, job_id: UUID | str) -> Job:
+        return Job(**self._call("cancel_job", job_id=job_id)[0])
+
+    def retry_job(self, job_id: UUID | str) -> Job:
+        return Job(**self._call("retry_job", repeatable=False, job_id=job_id)[0])
+
+    def reschedule_job(self, job_id: UUID | str, run_at: datetime | str) -> Job:
+        return Job(**self._call("reschedule_job", job_id=job_id, run_at=run_at)[0])
+
+    def reap_expired_leases(self) -> int:
+        return int(self._call("reap_expired_leases")[0]["reap_expired_leases"])
+
+    def purge_jobs(self, older_than: timedelta, batch_size: int = 1000) -> int:
+        return int(self._call("purge_jobs", older_than=older_than, batch_size=batch_size)[0]["purge_jobs"])
+
+    def list_jobs(
+        self,
+        tenant_id: UUID | str | None = None,
+        family: str | None = None,
+        type: str | None = None,
+        status: str | None = None,
+        after_id: UUID | str | None = None,
+        max_jobs: int = 50,
+    ) -> list[Job]:
+        rows = self._call(
+            "list_jobs",
+            tenant_id=tenant_id,
+            family=family,
+            type=type,
+            status=status,
+            after_id=after_id,
+            max_jobs=max_jobs,
+        )
+        return [Job(**row) for row in rows]
+
+    def queue_summary(self, tenant_id: UUID | str | None = None) -> list[dict[str, Any]]:
+        return self._call("queue_summary", tenant_id=tenant_id)
+
+    def explain_job(self, job_id: UUID | str) -> str:
+        return str(self._call("explain_job", job_id=job_id)[0]["explain_job"])
+
+    def _call(self, function: str, *, repeatable: bool = True, **arguments: Any) -> list[dict[str, Any]]:
+        check_integers(arguments)
+        return self.database.rows(statement(function, arguments), arguments, repeatable=repeatable)
+
+
+def perform(write: Write, connection: Connection) -> None:
+    try:
+        write(connection)
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error as error:
+        raise WriteFailed(str(error), sqlstate=error.sqlstate) from error
+
+
+def statement(function: str, arguments: Mapping[str, Any]) -> str:
+    return f"select * from public.{function}({', '.join(f'{name} => %({name})s' for name in arguments)})"
+
+
+def check_integers(arguments: Mapping[str, Any]) -> None:
+    for name, value in arguments.items():
+        # The database would look for a function that takes larger numbers, and say that there is none.
+        if isinstance(value, int) and abs(value) >= 2**31:
+            raise InvalidRequest(f"{name}: {value} is out of range", sqlstate="TWARG")
+
+
+def lease_of(job: Job) -> dict[str, Any]:
+    return {"job_id": job.id, "lease_token": job.lease_token}
+
+
+def as_given(value: Any) -> Jsonb:
+    """What somebody wants enqueued goes in as it is, or not at all."""
+    try:
+        # The database would refuse both as well, but only after having parsed them.
+        text = json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidRequest(f"payload: is not JSON ({error})", sqlstate="TWPAY") from error
+    return Jsonb(value, dumps=lambda _: text)
+
+
+def as_stored(value: Any) -> Jsonb | None:
+    """What a handler produced is stored without the characters that Postgres cannot hold."""
+    return None if value is None else Jsonb(storable(value), dumps=partial(json.dumps, allow_nan=False))
+
+
+def storable(value: Any) -> Any:
+    match value:
+        case str():
+            return value.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+        case Mapping():
+            return {storable(key): storable(each) for key, each in value.items()}
+        case list() | tuple():
+            return [storable(each) for each in value]
+        case _:
+            return value

@@ -1,0 +1,80 @@
+"""The HTTP side: functions-framework calls what `serve` returns, once for every wake-up."""
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from tickwork.callers import check_caller
+from tickwork.database import Database
+from tickwork.errors import BadSetting, CallerRefused, QueueError
+from tickwork.handler import Handlers
+from tickwork.logs import log, traced
+from tickwork.queue import Queue
+from tickwork.runtime import Deadline, work
+from tickwork.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from flask import Request
+
+Response = tuple[dict[str, Any] | str, int]
+
+
+def serve(family: str, handlers: Handlers) -> "Callable[[Request], Response]":
+    """A function for functions-framework that works off the due jobs of one family."""
+    settings = settings_or_exit()
+    database = Database(settings.database_url, f"tickwork {family}")
+
+    def function(request: "Request") -> Response:
+        queue = Queue(database, worker_name(family))
+        with traced(request.headers.get("traceparent"), request.headers.get("X-Cloud-Trace-Context")):
+            response = answer(request, queue, family, handlers, settings)
+        drop_body(request)
+        return response
+
+    return function
+
+
+def answer(request: "Request", queue: Queue, family: str, handlers: Handlers, settings: Settings) -> Response:
+    """204 if nothing was due, else 200 and a report, also of jobs that failed: the queue retries, cron must not."""
+    if request.method != "POST":
+        return {"error": "Wake the function with POST; it reads no body."}, 405
+    try:
+        check_caller(dict(request.headers), request.remote_addr, family, settings)
+    except CallerRefused as refusal:
+        log("refuse_caller", "WARNING", reason=str(refusal))
+        return {"error": "Who are you? See the README on TICKWORK_BEARER_SECRET and its alternatives."}, 401
+    try:
+        report = work(queue, family, handlers, Deadline(settings.budget_seconds, settings.max_jobs))
+    except QueueError as error:
+        log("fail_to_claim", "ERROR", reason=str(error), hint=error.hint)
+        return {"error": "The queue cannot be reached; the next wake-up tries again."}, 503
+    return ("", 204) if report.claimed == 0 else (report.as_json(), 200)
+
+
+def drop_body(request: "Request") -> None:
+    # functions-framework reads the rest of the body into memory, also that of a stranger: leave it none.
+    while request.stream.read(65_536):
+        pass
+
+
+def settings_or_exit() -> Settings:
+    try:
+        return load_settings()
+    except BadSetting as error:
+        sys.exit(f"tickwork: {error}")
+
+
+def worker_name(family: str) -> str:
+    """Who works, for people to read: the revision or host, the process, and which one of its lives."""
+    place = os.environ.get("K_REVISION") or f"{family}@{socket.gethostname()}"
+    return f"{place}:{os.getpid()}:{_life(os.getpid())}"
+
+
+@cache
+def _life(process: int) -> str:
+    # Every instance in the cloud has the same process number; every fork of this one has another.
+    return uuid4().hex[:8]

@@ -1,0 +1,71 @@
+"""The long-running worker, for people with a machine: polls, is woken by NOTIFY, stops gracefully."""
+
+import random
+import signal
+import threading
+from types import FrameType
+
+import psycopg
+
+from tickwork.database import connect
+from tickwork.errors import QueueError
+from tickwork.handler import Handlers
+from tickwork.jobs import Report
+from tickwork.logs import log
+from tickwork.queue import Queue
+from tickwork.runtime import Deadline, work
+
+POLL_SECONDS = 1.0
+
+
+class Worker:
+    """Works off one family until it is stopped; SIGTERM finishes the running job or gives it back."""
+
+    def __init__(self, queue: Queue, family: str, handlers: Handlers, listen_url: str, grace_seconds: float) -> None:
+        self._queue = queue
+        self._family = family
+        self._handlers = handlers
+        self._listen_url = listen_url
+        self._wake = threading.Event()
+        self._stopped = threading.Event()
+        self._deadline = Deadline(float("inf"), 2**62, grace_seconds)
+
+    def run(self) -> Report:
+        threading.Thread(target=self._listen, daemon=True).start()
+        log("start_worker", family=self._family, worker_id=self._queue.worker_id)
+        total = Report(self._family)
+        while not self._stopped.is_set():
+            self._wake.clear()
+            total.include(self._work())
+            self._wake.wait(POLL_SECONDS * random.uniform(0.8, 1.2))
+        log("stop_worker", family=self._family, **total.ended)
+        return total
+
+    def stop(self, signal_number: int = 0, frame: FrameType | None = None) -> None:
+        self._stopped.set()
+        self._deadline.stop()
+        self._wake.set()
+
+    def stop_on_signals(self) -> None:
+        signal.signal(signal.SIGTERM, self.stop)
+        signal.signal(signal.SIGINT, self.stop)
+
+    def _work(self) -> Report:
+        try:
+            return work(self._queue, self._family, self._handlers, self._deadline)
+        except QueueError as error:
+            log("fail_to_claim", "WARNING", reason=str(error), hint=error.hint)
+            return Report(self._family)
+
+    def _listen(self) -> None:
+        # Only a hint: behind a transaction-mode pooler nothing ever arrives here, and polling is enough.
+        while not self._stopped.is_set():
+            try:
+                with connect(self._listen_url, f"tickwork {self._family} listener") as connection:
+                    connection.execute("listen tickwork")
+                    for notice in connection.notifies():
+                        if notice.payload == self._family:
+                            self._wake.set()
+            except psycopg.Error as error:
+                log("lose_listener", "WARNING", reason=str(error).strip())
+            self._stopped.wait(10)

@@ -1,0 +1,142 @@
+-- The queue: one row per job, one row per attempt that ended.
+
+create table public.jobs (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  type text not null,
+  family text not null,
+  lane text,
+  status text not null default 'queued',
+  priority integer not null default 0,
+  payload jsonb not null default '{}',
+  result jsonb,
+  run_at timestamptz not null default clock_timestamp(),
+  attempts integer not null default 0,
+  max_attempts integer not null,
+  lease_token uuid,
+  lease_expires_at timestamptz,
+  lease_seconds integer,
+  timeout_seconds integer,
+  worker_id text,
+  progress double precision,
+  progress_message text,
+  cancel_requested_at timestamptz,
+  idempotency_key text,
+  dedupe_key text,
+  correlation_id text,
+  source text not null default 'manual',
+  source_ref text,
+  error_code text,
+  error_message text,
+  created_by uuid,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  started_at timestamptz,
+  finished_at timestamptz,
+  constraint status_is_known check (status in ('queued', 'running', 'done', 'failed', 'dead', 'cancelled')),
+  constraint source_is_known check (source in ('manual', 'event', 'schedule', 'system')),
+  constraint attempts_are_counted check (attempts >= 0 and max_attempts >= 1),
+  constraint only_running_jobs_are_leased check (
+    (status = 'running') = (lease_token is not null)
+    and (lease_token is null) = (lease_expires_at is null)
+  ),
+  constraint finished_jobs_say_when check (
+    (status in ('done', 'failed', 'dead', 'cancelled')) = (finished_at is not null)
+  )
+)
+-- Every job is rewritten a few times and then rests: leave room for heartbeats on the page, and vacuum early.
+with (
+  fillfactor = 70,
+  autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.05
+);
+
+comment on table public.jobs is
+  'The queue. Clients insert and read; every other change goes through a function.';
+comment on column public.jobs.run_at is 'Not before this time. A retry moves it.';
+comment on column public.jobs.attempts is 'Counted at the claim, so that a crash counts too.';
+comment on column public.jobs.lease_token is 'The fence: fresh for every claim, asked for by every later call.';
+comment on column public.jobs.lease_seconds is 'What a heartbeat extends the lease by.';
+comment on column public.jobs.timeout_seconds is 'How long the handler may run, as its type said at the claim.';
+comment on column public.jobs.worker_id is 'Who has, or last had, the job. For display only.';
+comment on column public.jobs.started_at is 'When the current or last attempt started.';
+
+-- No index holds a lease or heartbeat column: heartbeats stay heap-only updates.
+create index jobs_due on public.jobs (family, priority, run_at) where status = 'queued';
+create index jobs_running on public.jobs (family) where status = 'running';
+create index jobs_out_of_attempts on public.jobs (family) where status = 'queued' and attempts >= max_attempts;
+create index jobs_of_a_tenant on public.jobs (tenant_id, created_at, id);
+create index jobs_finished on public.jobs (finished_at) where finished_at is not null;
+
+create unique index jobs_idempotency_key on public.jobs (tenant_id, type, idempotency_key)
+where idempotency_key is not null;
+
+create unique index jobs_dedupe_key on public.jobs (tenant_id, dedupe_key)
+where dedupe_key is not null and status in ('queued', 'running');
+
+create table public.job_attempts (
+  job_id uuid not null references public.jobs (id) on delete cascade,
+  number integer not null,
+  tenant_id uuid not null,
+  worker_id text not null,
+  started_at timestamptz not null,
+  finished_at timestamptz not null,
+  status text not null,
+  error_code text,
+  error_message text,
+  logs text,
+  primary key (job_id, number),
+  constraint attempt_status_is_known check (status in ('done', 'failed', 'lease_expired', 'cancelled'))
+);
+
+comment on table public.job_attempts is
+  'How each attempt ended, written once, when it did. The running attempt is in the job''s own row.';
+comment on column public.job_attempts.logs is 'The last lines the handler logged.';
+
+alter table public.jobs enable row level security;
+alter table public.jobs force row level security;
+alter table public.job_attempts enable row level security;
+alter table public.job_attempts force row level security;
+
+create policy members_see_their_jobs on public.jobs
+for select to authenticated
+using (
+  tenant_id in (select tickwork.caller_tenants())
+  or (select tickwork.caller_is_platform_admin())
+);
+
+create policy members_insert_for_their_tenants on public.jobs
+for insert to authenticated
+with check (
+  tenant_id in (select tickwork.caller_tenants())
+  or (select tickwork.caller_is_platform_admin())
+);
+
+create policy members_see_their_attempts on public.job_attempts
+for select to authenticated
+using (
+  tenant_id in (select tickwork.caller_tenants())
+  or (select tickwork.caller_is_platform_admin())
+);
+
+create policy the_queue_keeps_jobs on public.jobs
+for all to tickwork_owner
+using (true)
+with check (true);
+
+create policy the_queue_keeps_attempts on public.job_attempts
+for all to tickwork_owner
+using (true)
+with check (true);
+
+revoke all on public.jobs, public.job_attempts from public, anon, authenticated, service_role;
+
+grant select on public.jobs, public.job_attempts to authenticated, service_role;
+grant select, insert, update, delete on public.jobs, public.job_attempts to tickwork_owner;
+
+-- What a client owns of a job. A trigger fills in the rest.
+grant insert (
+  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id
+) on public.jobs to authenticated, service_role;

@@ -1,0 +1,119 @@
+-- running -> running
+
+create function tickwork.heartbeat_jobs(heartbeats jsonb)
+returns table (job_id uuid, is_held boolean, cancel_requested boolean)
+language plpgsql
+volatile
+security definer -- the worker may not update jobs itself
+set search_path = ''
+as $$
+begin
+  if jsonb_path_exists(heartbeat_jobs.heartbeats, '$[*].progress ? (@ < 0 || @ > 1)') then
+    raise exception 'progress: must be between 0 and 1'
+      using errcode = 'TWARG', hint = 'Divide what is done by what there is to do.';
+  end if;
+
+  perform tickwork.skip_disk();
+
+  return query
+  with beats as (
+    select *
+    from jsonb_to_recordset(heartbeat_jobs.heartbeats)
+      as beat(job_id uuid, lease_token uuid, progress double precision, message text)
+  ),
+  extended as (
+    update public.jobs
+    set
+      lease_expires_at = clock_timestamp() + make_interval(secs => jobs.lease_seconds),
+      progress = coalesce(beats.progress, jobs.progress),
+      progress_message = coalesce(left(beats.message, 500), jobs.progress_message),
+      updated_at = clock_timestamp()
+    from beats
+    where jobs.id = beats.job_id
+      and jobs.lease_token = beats.lease_token
+      and jobs.status = 'running'
+    returning jobs.id, jobs.lease_token, jobs.cancel_requested_at
+  )
+  select
+    beats.job_id,
+    extended.id is not null,
+    extended.cancel_requested_at is not null
+  from beats
+  left join extended on extended.id = beats.job_id and extended.lease_token = beats.lease_token;
+end
+$$;
+
+create function public.heartbeat_jobs(heartbeats jsonb)
+returns table (job_id uuid, is_held boolean, cancel_requested boolean)
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.heartbeat_jobs(heartbeat_jobs.heartbeats);
+$$;
+
+create function public.heartbeat_job(
+  job_id uuid,
+  lease_token uuid,
+  progress double precision default null,
+  message text default null
+)
+returns boolean
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  beat record;
+begin
+  select * into beat
+  from tickwork.heartbeat_jobs(jsonb_build_array(jsonb_build_object(
+    'job_id', heartbeat_job.job_id,
+    'lease_token', heartbeat_job.lease_token,
+    'progress', heartbeat_job.progress,
+    'message', heartbeat_job.message
+  )));
+
+  if not beat.is_held then
+    perform tickwork.raise_lease_lost(heartbeat_job.job_id);
+  end if;
+
+  return beat.cancel_requested;
+end
+$$;
+
+create function tickwork.raise_lease_lost(job_id uuid)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  raise exception 'job % is no longer held under this lease', raise_lease_lost.job_id
+    using
+      errcode = 'TWLSE',
+      hint = 'The lease expired and the job went to another worker, or it has ended. Drop the result.';
+end
+$$;
+
+comment on function public.heartbeat_job is
+  'running -> running. Extends the lease by the length it was claimed with, notes the progress (0 to 1) and answers '
+  'whether cancel was asked for. Raises TWLSE, TWARG.';
+
+comment on function public.heartbeat_jobs is
+  'running -> running. As heartbeat_job, for an array of {job_id, lease_token, progress, message}. '
+  'A lost lease raises nothing: is_held says so. Raises TWARG.';
+
+alter function tickwork.heartbeat_jobs owner to tickwork_owner;
+
+revoke execute on function
+  tickwork.heartbeat_jobs,
+  tickwork.raise_lease_lost,
+  public.heartbeat_job,
+  public.heartbeat_jobs
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.raise_lease_lost to tickwork_worker, service_role, tickwork_owner;
+grant execute on function public.heartbeat_job, public.heartbeat_jobs, tickwork.heartbeat_jobs
+to tickwork_worker, service_role;

@@ -1,0 +1,70 @@
+-- What a handler writes: in the transaction that completes the job, under its lease, for its tenant only.
+
+create function tickwork.hold_job(job_id uuid, lease_token uuid)
+returns void
+language plpgsql
+volatile
+security definer -- locking a row needs the right to update it, which the worker does not have
+set search_path = ''
+as $$
+begin
+  perform
+  from public.jobs
+  where jobs.id = hold_job.job_id
+    and jobs.lease_token = hold_job.lease_token
+    and jobs.status = 'running'
+  for no key update;
+
+  if not found then
+    perform tickwork.raise_lease_lost(hold_job.job_id);
+  end if;
+
+  perform
+    set_config('tickwork.job_id', hold_job.job_id::text, true),
+    set_config('tickwork.lease_token', hold_job.lease_token::text, true);
+end
+$$;
+
+create function public.hold_job(job_id uuid, lease_token uuid)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.hold_job(hold_job.job_id, hold_job.lease_token);
+$$;
+
+comment on function public.hold_job is
+  'running -> running. Until the end of the transaction nobody else settles the job, and the rows of its tenant are '
+  'open to the worker. Raises TWLSE.';
+
+create function tickwork.held_tenant()
+returns uuid
+language sql
+stable
+security definer -- the worker may not read jobs itself
+set search_path = ''
+as $$
+  -- The token is the credential: the settings alone, or none of them, open nothing.
+  select jobs.tenant_id
+  from public.jobs
+  where jobs.id = nullif(current_setting('tickwork.job_id', true), '')::uuid
+    and jobs.lease_token = nullif(current_setting('tickwork.lease_token', true), '')::uuid
+    and jobs.status = 'running';
+$$;
+
+comment on function tickwork.held_tenant is
+  'The tenant of the job held by hold_job in this transaction, or null. For the policies of tables that handlers '
+  'touch: using (tenant_id = (select tickwork.held_tenant())).';
+
+alter function tickwork.hold_job owner to tickwork_owner;
+alter function tickwork.held_tenant owner to tickwork_owner;
+
+revoke execute on function
+  public.hold_job,
+  tickwork.hold_job,
+  tickwork.held_tenant
+from public, anon, authenticated, service_role;
+
+grant execute on function public.hold_job, tickwork.hold_job, tickwork.held_tenant
+to tickwork_worker, service_role;

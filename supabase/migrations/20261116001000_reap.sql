@@ -1,0 +1,105 @@
+-- running -> queued or dead: the lease ran out
+
+create function tickwork.reap(family text, most integer)
+returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  expired tickwork.outcome[];
+  spent integer;
+begin
+  -- Each one is settled under the token seen here: whoever settled or claimed it meanwhile was faster.
+  select array_agg(row(
+    lapsed.id,
+    lapsed.lease_token,
+    'lease_expired',
+    null,
+    'LEASE_EXPIRED',
+    format('%s stopped renewing the lease: it crashed, hung or lost its connection', lapsed.worker_id),
+    true,
+    0,
+    null
+  )::tickwork.outcome)
+  into expired
+  from (
+    select jobs.id, jobs.lease_token, jobs.worker_id
+    from public.jobs
+    where jobs.family = reap.family
+      and jobs.status = 'running'
+      and jobs.lease_expires_at < clock_timestamp()
+    limit reap.most
+    for no key update skip locked
+  ) as lapsed;
+
+  if expired is not null then
+    perform tickwork.settle(expired);
+  end if;
+
+  -- No verb leaves such a row, but a hand that edits the table might, and it would lie there for ever.
+  update public.jobs
+  set
+    status = 'dead',
+    error_code = coalesce(jobs.error_code, 'NO_ATTEMPTS_LEFT'),
+    error_message = coalesce(jobs.error_message, 'It was queued with no attempts left'),
+    updated_at = clock_timestamp(),
+    finished_at = clock_timestamp()
+  where jobs.family = reap.family
+    and jobs.status = 'queued'
+    and jobs.attempts >= jobs.max_attempts;
+
+  get diagnostics spent = row_count;
+
+  return coalesce(cardinality(expired), 0) + spent;
+end
+$$;
+
+create function tickwork.reap_expired_leases()
+returns integer
+language plpgsql
+volatile
+security definer -- nobody may update jobs itself
+set search_path = ''
+as $$
+declare
+  family text;
+  reaped integer := 0;
+begin
+  for family in
+    select distinct job_types.family
+    from public.job_types
+  loop
+    reaped := reaped + tickwork.reap(family, 10000);
+  end loop;
+
+  return reaped;
+end
+$$;
+
+create function public.reap_expired_leases()
+returns integer
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.reap_expired_leases();
+$$;
+
+comment on function tickwork.reap is
+  'running -> queued, dead or cancelled. Ends the attempts of one family whose lease ran out, at most so many.';
+
+comment on function public.reap_expired_leases is
+  'running -> queued, dead or cancelled. Ends every attempt whose lease ran out: back to the head of the queue at '
+  'once, or dead when the attempts are spent. Answers how many. The claim does the same for its own family.';
+
+alter function tickwork.reap_expired_leases owner to tickwork_owner;
+
+revoke execute on function
+  tickwork.reap,
+  tickwork.reap_expired_leases,
+  public.reap_expired_leases
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.reap to tickwork_owner;
+grant execute on function public.reap_expired_leases, tickwork.reap_expired_leases to service_role;

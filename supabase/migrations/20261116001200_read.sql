@@ -1,0 +1,165 @@
+-- What people see. These run as the caller: row-level security decides what there is to read.
+
+create function public.list_jobs(
+  tenant_id uuid default null,
+  family text default null,
+  type text default null,
+  status text default null,
+  after_id uuid default null,
+  max_jobs integer default 50
+)
+returns setof public.jobs
+language sql
+stable
+set search_path = ''
+as $$
+  select jobs.*
+  from public.jobs
+  where (list_jobs.tenant_id is null or jobs.tenant_id = list_jobs.tenant_id)
+    and (list_jobs.family is null or jobs.family = list_jobs.family)
+    and (list_jobs.type is null or jobs.type = list_jobs.type)
+    and (list_jobs.status is null or jobs.status = list_jobs.status)
+    and (
+      list_jobs.after_id is null
+      or (jobs.created_at, jobs.id) < (
+        select last_seen.created_at, last_seen.id
+        from public.jobs as last_seen
+        where last_seen.id = list_jobs.after_id
+      )
+    )
+  order by jobs.created_at desc, jobs.id desc
+  limit least(list_jobs.max_jobs, 1000);
+$$;
+
+comment on function public.list_jobs is
+  'Reads jobs, the newest first. For the next page give the last id of this one as after_id.';
+
+create function public.queue_summary(tenant_id uuid default null)
+returns table (
+  family text,
+  type text,
+  queued bigint,
+  due bigint,
+  running bigint,
+  done bigint,
+  failed bigint,
+  dead bigint,
+  cancelled bigint,
+  oldest_due_at timestamptz
+)
+language sql
+stable
+set search_path = ''
+as $$
+  select
+    jobs.family,
+    jobs.type,
+    count(*) filter (where jobs.status = 'queued'),
+    count(*) filter (where jobs.status = 'queued' and jobs.run_at <= now()),
+    count(*) filter (where jobs.status = 'running'),
+    count(*) filter (where jobs.status = 'done'),
+    count(*) filter (where jobs.status = 'failed'),
+    count(*) filter (where jobs.status = 'dead'),
+    count(*) filter (where jobs.status = 'cancelled'),
+    min(jobs.run_at) filter (where jobs.status = 'queued' and jobs.run_at <= now())
+  from public.jobs
+  where queue_summary.tenant_id is null or jobs.tenant_id = queue_summary.tenant_id
+  group by jobs.family, jobs.type
+  order by jobs.family, jobs.type;
+$$;
+
+comment on function public.queue_summary is
+  'Reads how many jobs of each type are in each status, how many of them are due, and since when the oldest is.';
+
+create function public.explain_job(job_id uuid)
+returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  job public.jobs;
+  ahead bigint;
+  running bigint;
+begin
+  select * into job
+  from public.jobs
+  where jobs.id = explain_job.job_id;
+
+  if not found then
+    raise exception 'job_id: there is no job %', coalesce(explain_job.job_id::text, 'null')
+      using errcode = 'TWJOB', hint = 'list_jobs shows the jobs that you may see.';
+  end if;
+
+  case job.status
+    when 'running' then
+      return format(
+        'It is running since %s, attempt %s of %s, on %s.',
+        job.started_at, job.attempts, job.max_attempts, job.worker_id
+      ) || case
+        when job.lease_expires_at < clock_timestamp() then
+          format(' Its lease ran out at %s: the next claim or tick gives it back.', job.lease_expires_at)
+        when job.cancel_requested_at is not null then
+          ' Cancel was asked for: its worker hears of it at the next heartbeat.'
+        else ''
+      end;
+    when 'queued' then
+      if job.run_at > clock_timestamp() and job.error_code is not null then
+        return format(
+          'Attempt %s of %s ended with %s: %s. The next one starts at %s.',
+          job.attempts, job.max_attempts, job.error_code, job.error_message, job.run_at
+        );
+      elsif job.run_at > clock_timestamp() then
+        return format('It is not due before %s.', job.run_at);
+      end if;
+
+      select count(*) into ahead
+      from (
+        select
+        from public.jobs
+        where jobs.family = job.family
+          and jobs.status = 'queued'
+          and (jobs.priority > job.priority or (jobs.priority = job.priority and jobs.run_at < job.run_at))
+          and jobs.run_at <= now()
+        limit 1000
+      ) as earlier;
+
+      select count(*) into running
+      from public.jobs
+      where jobs.family = job.family
+        and jobs.status = 'running';
+
+      return format(
+        'It is due since %s and waits for the function of the family %s, with %s jobs ahead of it and %s running.',
+        job.run_at, quote_literal(job.family),
+        case ahead when 1000 then '1000 or more' else ahead::text end, running
+      ) || case running
+        when 0 then ' Nothing runs: is the function deployed, and does cron wake it?'
+        else ''
+      end;
+    when 'done' then
+      return format('It is done since %s, after %s of %s attempts.', job.finished_at, job.attempts, job.max_attempts);
+    when 'cancelled' then
+      return format('It was cancelled at %s. retry_job puts it back.', job.finished_at);
+    when 'failed' then
+      return format(
+        'It failed for good at %s with %s: %s. Mend the cause, then retry_job puts it back.',
+        job.finished_at, job.error_code, job.error_message
+      );
+    when 'dead' then
+      return format(
+        'It is dead since %s, after %s attempts, the last of which ended with %s: %s. retry_job puts it back.',
+        job.finished_at, job.attempts, job.error_code, job.error_message
+      );
+  end case;
+end
+$$;
+
+comment on function public.explain_job is
+  'Reads why a job is not running, in words. Raises TWJOB.';
+
+revoke execute on function public.list_jobs, public.queue_summary, public.explain_job
+from public, anon, authenticated, service_role;
+
+grant execute on function public.list_jobs, public.queue_summary, public.explain_job
+to authenticated, service_role;

@@ -1,0 +1,54 @@
+-- done, failed, dead, cancelled -> gone
+
+create function tickwork.purge_jobs(older_than interval, batch_size integer)
+returns integer
+language plpgsql
+volatile
+security definer -- nobody may delete jobs itself
+set search_path = ''
+as $$
+declare
+  purged integer;
+begin
+  if purge_jobs.older_than is null or purge_jobs.older_than < interval '0' then
+    raise exception 'older_than: must be an interval of 0 or more, not %',
+      coalesce(purge_jobs.older_than::text, 'null')
+      using errcode = 'TWARG', hint = 'For the usual 30 days: interval ''30 days''.';
+  end if;
+
+  with old_jobs as (
+    select jobs.id
+    from public.jobs
+    where jobs.finished_at < now() - purge_jobs.older_than
+    order by jobs.finished_at
+    limit greatest(purge_jobs.batch_size, 1)
+    for update skip locked
+  )
+  delete from public.jobs
+  using old_jobs
+  where jobs.id = old_jobs.id;
+
+  get diagnostics purged = row_count;
+  return purged;
+end
+$$;
+
+create function public.purge_jobs(older_than interval, batch_size integer default 1000)
+returns integer
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.purge_jobs(purge_jobs.older_than, purge_jobs.batch_size);
+$$;
+
+comment on function public.purge_jobs is
+  'done, failed, dead, cancelled -> gone. Deletes one batch of the jobs that finished so long ago, with their '
+  'attempts, the oldest first, and answers how many. Call it again until it answers 0. Raises TWARG.';
+
+alter function tickwork.purge_jobs owner to tickwork_owner;
+
+revoke execute on function public.purge_jobs, tickwork.purge_jobs
+from public, anon, authenticated, service_role;
+
+grant execute on function public.purge_jobs, tickwork.purge_jobs to service_role;

@@ -1,0 +1,105 @@
+"""The command line as people and scripts use it: in a process of its own, in a home of its own."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from tickwork_local.postgres import die_with_parent
+
+COMMAND = [sys.executable, "-m", "tickwork.cli"]
+
+# One command after the other, without the price of a start for each.
+ONE_AFTER_THE_OTHER = """
+import io, json, sys
+from tickwork.cli import main
+
+def run(arguments):
+    sys.argv = ["tickwork", *arguments]
+    sys.stdout, sys.stderr = out, err = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
+    try:
+        main()
+    except SystemExit as end:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return [end.code or 0, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()]
+
+runs = [run(arguments) for arguments in json.load(sys.stdin)]
+json.dump(runs, sys.__stdout__)
+"""
+
+
+def run(*arguments: str, home: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end; nothing of the developer's own settings reaches it."""
+    return subprocess.run(
+        [*COMMAND, *arguments], env=environment_for(home, environment), capture_output=True, text=True, timeout=120
+    )
+
+
+def run_all(commands: Sequence[Sequence[str]], *, home: Path) -> "list[subprocess.CompletedProcess[str]]":
+    """Run many commands to their end, in one process."""
+    command = [sys.executable, "-c", ONE_AFTER_THE_OTHER]
+    environment = environment_for(home, {})
+    given = json.dumps(commands)
+    ran = subprocess.run(
+        command, env=environment, input=given, stdout=subprocess.PIPE, check=True, text=True, timeout=120
+    )
+    return [subprocess.CompletedProcess([], code, out, error) for code, out, error in json.loads(ran.stdout)]
+
+
+@contextmanager
+def started(*arguments: str, home: Path, output: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """A command that goes on, with its output in a file; killed at the end if it still runs."""
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            env=environment_for(home, {}),
+            stdout=file,
+            stderr=file,
+            preexec_fn=partial(die_with_parent, os.getpid()),
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        until(lambda: not processes_of(home), f"{processes_of(home)} are left")
+
+
+def environment_for(home: Path, settings: dict[str, str]) -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TICKWORK_")}
+    return {**ours, "TICKWORK_HOME": str(home), "COLUMNS": "80", **settings}
+
+
+def processes_of(home: Path) -> list[str]:
+    """What runs for the stack in this home: all of it has the home in its environment, or works in its data folder."""
+    marks = (f"TICKWORK_HOME={home}\0".encode(), str((home / "postgres").resolve()), str(demo_data(home)))
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdecimal():
+            continue
+        try:
+            # A zombie has neither.
+            is_ours = marks[0] in (process / "environ").read_bytes() or os.readlink(process / "cwd") in marks[1:]
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:
+            continue
+        if is_ours:
+            found.append(f"{process.name} {command}")
+    return found
+
+
+def demo_data(home: Path) -> Path:
+    return (home.with_name(f"{home.name}-demo") / "postgres").resolve()
+
+
+def until(condition: Callable[[], object], otherwise: str, seconds: float = 60) -> None:
+    give_up_at = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < give_up_at, otherwise
+        time.sleep(0.05)

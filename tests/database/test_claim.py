@@ -1,0 +1,213 @@
+"""queued -> running: who gets which job, and what a claim leaves alone."""
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from tests.world import World
+from tickwork.database import Database
+from tickwork.queue import Queue
+
+
+def test_a_claim_leases_the_job_to_the_worker(world: World) -> None:
+    world.job(world.type(lease_seconds=30, timeout_seconds=77))
+
+    job = world.claim()
+
+    assert (job.status, job.attempts, job.worker_id) == ("running", 1, "worker-1")
+    assert (job.lease_seconds, job.timeout_seconds) == (30, 77)
+    assert job.lease_token is not None
+    assert job.lease_expires_at is not None
+    assert job.started_at is not None
+    assert 29 < (job.lease_expires_at - job.started_at).total_seconds() < 31
+
+
+def test_the_worker_may_ask_for_another_lease(world: World) -> None:
+    world.job()
+
+    assert world.claim(lease_seconds=600).lease_seconds == 600
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 9, 3601])
+def test_a_lease_out_of_range_is_refused_and_claims_nothing(world: World, seconds: int) -> None:
+    job = world.job()
+
+    with pytest.raises(Exception, match=f"lease_seconds: {seconds} is out of range, 10 to 3600 are allowed") as refusal:
+        world.queue.claim_next_job("test", seconds)
+
+    assert getattr(refusal.value, "sqlstate", None) == "TWLEA"
+    assert world.reload(job).status == "queued"
+
+
+@pytest.mark.parametrize("worker_id", ["", None])
+def test_a_worker_without_a_name_is_refused(world: World, worker_id: str | None) -> None:
+    with pytest.raises(psycopg.Error, match="worker_id: must not be empty"):
+        world.connect_worker().execute("select claim_next_job('test', %s)", [worker_id])
+
+
+def test_nothing_due_is_no_row(world: World) -> None:
+    world.job(run_at="2999-01-01")
+
+    assert world.queue.claim_next_job("test") is None
+    assert world.queue.claim_next_job("no_such_family") is None
+
+
+def test_a_job_is_due_from_its_very_run_at(world: World) -> None:  # C9
+    world.run("select 1")
+    tenant, type = world.tenant(), world.type()
+
+    # now() stands still within a transaction: the job's run_at is the moment at which the claim asks.
+    with world.admin.transaction():
+        world.run("insert into jobs (tenant_id, type, run_at) values (%s, %s, now())", tenant, type)
+        claimed = world.rows("select id from claim_next_job('test', 'w')")
+
+    assert len(claimed) == 1
+
+
+def test_higher_priority_first_then_the_oldest_due_job(world: World) -> None:
+    world.job(priority=0, run_at="2020-01-01", correlation_id="fourth")
+    world.job(priority=5, run_at="2020-01-03", correlation_id="third")
+    world.job(priority=5, run_at="2020-01-02", correlation_id="second")
+    world.job(priority=9, run_at="2020-01-09", correlation_id="first")
+    world.job(priority=50, run_at="2999-01-01", correlation_id="never")
+
+    order = [world.claim().correlation_id for _ in range(4)]
+
+    assert order == ["first", "second", "third", "fourth"]
+
+
+def test_a_future_job_of_the_same_lane_and_key_blocks_nobody(world: World) -> None:  # C6
+    world.job(run_at="2999-01-01", lane="connector:1", dedupe_key="a")
+    ready = world.job(lane="connector:1", dedupe_key="b")
+
+    assert world.claim().id == ready.id
+
+
+def test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan(world: World) -> None:  # C1
+    for _ in range(30):
+        world.job()
+    worker = world.connect()
+    for setting in ("hashjoin", "mergejoin", "hashagg", "indexscan", "indexonlyscan", "material", "memoize"):
+        worker.execute(f"set enable_{setting} = off")
+
+    one = worker.execute("select * from claim_next_job('test', 'w')").fetchall()
+    seven = worker.execute("select * from claim_jobs('test', 'w', 7)").fetchall()
+
+    assert (len(one), len(seven)) == (1, 7)
+    assert world.value("select count(*) from jobs where status = 'running'") == 8
+
+
+def test_a_claim_locks_only_what_it_takes(world: World) -> None:  # C4
+    for priority in range(5):
+        for _ in range(4):
+            world.job(priority=priority)
+    claiming = world.connect()
+    claiming.autocommit = False
+
+    taken = claiming.execute("select id from claim_jobs('test', 'w', 3)").fetchall()
+
+    free = world.value("select count(*) from (select from jobs for update skip locked) as free")
+    assert len(taken) == 3
+    assert free == 20 - 3
+
+
+def test_concurrent_claims_never_share_a_job(world: World) -> None:
+    for _ in range(200):
+        world.job()
+
+    def drain(number: int) -> list[UUID]:
+        database = Database(world.worker_url)
+        queue, mine = Queue(database, f"worker-{number}"), []
+        while job := queue.claim_next_job("test"):
+            mine.append(job.id)
+        database.close()
+        return mine
+
+    with ThreadPoolExecutor(8) as pool:
+        claimed = [id for mine in pool.map(drain, range(8)) for id in mine]
+
+    assert len(claimed) == len(set(claimed)) == 200
+
+
+def test_a_claim_in_flight_hides_its_job_but_no_other(world: World) -> None:  # C3, without limits
+    first, second = world.job(), world.job()
+    claiming = world.connect()
+    claiming.autocommit = False
+    taken = claiming.execute("select id from claim_next_job('test', 'w')").fetchall()
+
+    other = world.claim()
+
+    assert [row["id"] for row in taken] == [first.id]
+    assert other.id == second.id
+
+
+def test_a_job_out_of_attempts_in_the_queue_is_dead_and_stops_nobody(world: World) -> None:  # C10
+    poison, healthy = world.job(), world.job()
+    world.run("update jobs set attempts = max_attempts where id = %s", poison.id)
+
+    claimed = world.claim()
+
+    assert claimed.id == healthy.id
+    assert (world.reload(poison).status, world.reload(poison).error_code) == ("dead", "NO_ATTEMPTS_LEFT")
+
+
+def test_a_child_row_can_be_written_while_the_job_is_claimed(world: World) -> None:  # C12
+    world.run("create table notes (job_id uuid references jobs (id))")
+    job = world.job()
+    claiming = world.connect()
+    claiming.autocommit = False
+    claiming.execute("select claim_next_job('test', 'w')")
+
+    with world.admin.transaction():
+        world.run("set local lock_timeout = '2s'")
+        world.run("insert into notes values (%s)", job.id)
+
+    assert world.value("select count(*) from notes") == 1
+
+
+@pytest.mark.parametrize("role", ["tickwork_worker", "service_role"])
+def test_every_role_that_may_claim_gets_a_job(world: World, role: str) -> None:  # C13
+    job = world.job()
+
+    rows = world.connect(role).execute("select id from claim_next_job('test', 'w')").fetchall()
+
+    assert [row["id"] for row in rows] == [job.id]
+
+
+@pytest.mark.parametrize("role", ["anon", "authenticated"])
+def test_nobody_else_may_claim(world: World, role: str) -> None:
+    job = world.job()
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        world.connect(role).execute("select claim_next_job('test', 'w')")
+
+    assert world.reload(job).status == "queued"
+
+
+def test_many_jobs_are_claimed_each_under_its_own_token(world: World) -> None:
+    for _ in range(5):
+        world.job()
+
+    jobs = world.queue.claim_jobs("test", 3)
+
+    assert len(jobs) == len({job.lease_token for job in jobs}) == 3
+    assert all(job.status == "running" for job in jobs)
+
+
+@pytest.mark.parametrize("how_many", [0, 1001])
+def test_an_absurd_batch_is_refused(world: World, how_many: int) -> None:
+    with pytest.raises(Exception, match=f"max_jobs: {how_many} is out of range, 1 to 1000 are allowed"):
+        world.queue.claim_jobs("test", how_many)
+
+
+def test_a_job_whose_type_was_deleted_still_runs(world: World) -> None:
+    job = world.job()
+    world.run("delete from job_types where key = %s", job.type)
+
+    claimed = world.claim()
+    world.queue.fail_job(claimed, {"code": "X"})
+
+    assert (claimed.lease_seconds, claimed.timeout_seconds) == (60, None)
+    assert world.reload(job).status == "queued"

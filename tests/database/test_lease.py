@@ -1,0 +1,292 @@
+"""The lease: kept alive by heartbeats, fenced by its token, given back when it runs out."""
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+
+from tests.database.test_enqueue import in_thread, wait_for_lock
+from tests.world import World
+from tickwork.errors import InvalidRequest, LeaseLost
+from tickwork.jobs import Job
+from tickwork.queue import Queue
+
+VERBS: dict[str, Callable[[Queue, Job], object]] = {
+    "heartbeat": lambda queue, job: queue.heartbeat_job(job, 0.9, "stale"),
+    "complete": lambda queue, job: queue.complete_job(job, {"stale": True}),
+    "fail": lambda queue, job: queue.fail_job(job, {"code": "STALE"}),
+    "fail for good": lambda queue, job: queue.fail_job(job, {"code": "STALE"}, retryable=False),
+    "release": lambda queue, job: queue.release_job(job, 3600),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_stale_token_changes_nothing_and_raises(world: World, verb: str) -> None:  # L1, L11
+    zombie = world.running_job()
+    world.expire(zombie)
+    current = world.claim()
+    before = world.row("select * from jobs where id = %s", current.id)
+
+    with pytest.raises(LeaseLost, match=f"job {zombie.id} is no longer held under this lease"):
+        VERBS[verb](world.queue, zombie)
+
+    assert current.id == zombie.id
+    assert current.lease_token != zombie.lease_token
+    assert world.row("select * from jobs where id = %s", current.id) == before
+    assert [row["status"] for row in world.attempts(current)] == ["lease_expired"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_token_is_worth_nothing_once_the_job_has_ended(world: World, verb: str) -> None:
+    job = world.running_job()
+    world.queue.complete_job(job, {"right": True})
+    before = world.row("select * from jobs where id = %s", job.id)
+
+    with pytest.raises(LeaseLost):
+        VERBS[verb](world.queue, job)
+
+    assert world.row("select * from jobs where id = %s", job.id) == before
+    assert len(world.attempts(job)) == 1
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_made_up_token_and_none_are_refused(world: World, verb: str) -> None:
+    job = world.running_job()
+
+    for token in (uuid4(), None):
+        with pytest.raises(LeaseLost):
+            VERBS[verb](world.queue, job.model_copy(update={"lease_token": token}))
+
+    assert world.reload(job) == job
+
+
+def test_many_heartbeats_and_outcomes_are_fenced_one_by_one(world: World) -> None:
+    zombie = world.running_job()
+    world.expire(zombie)
+    current, healthy = world.claim(), world.running_job()
+    beats = [{"job_id": str(job.id), "lease_token": str(job.lease_token)} for job in (zombie, healthy)]
+
+    alive = world.queue.heartbeat_jobs(beats)
+    settled = world.queue.settle_jobs([{**beat, "status": "done"} for beat in beats])
+
+    assert [(row["job_id"], row["is_held"]) for row in alive] == [(zombie.id, False), (healthy.id, True)]
+    assert [(row["is_held"], row["status"]) for row in settled] == [(False, None), (True, "done")]
+    assert world.reload(current) == current
+
+
+def test_a_stale_token_does_not_profit_from_a_good_one_beside_it(world: World) -> None:
+    job = world.running_job()
+    good = {"job_id": str(job.id), "lease_token": str(job.lease_token)}
+    stale = {"job_id": str(job.id), "lease_token": str(uuid4())}
+
+    alive = world.queue.heartbeat_jobs([stale, good])
+    with pytest.raises(InvalidRequest, match="outcomes: a job is given twice"):
+        world.queue.settle_jobs([{**good, "status": "done"}, {**stale, "status": "done"}])
+
+    assert [row["is_held"] for row in alive] == [False, True]
+    assert world.reload(job).status == "running"
+
+
+def test_a_heartbeat_extends_the_lease_by_the_length_it_was_claimed_with(world: World) -> None:  # L8
+    world.job()
+    job = world.claim(lease_seconds=100)
+    world.expire(job)
+
+    world.queue.heartbeat_job(job, 0.25, "a quarter")
+
+    left = world.value("select lease_expires_at - clock_timestamp() from jobs where id = %s", job.id)
+    assert 95 < left.total_seconds() <= 100
+    assert (world.reload(job).progress, world.reload(job).progress_message) == (0.25, "a quarter")
+
+
+def test_a_heartbeat_without_news_keeps_the_progress(world: World) -> None:
+    job = world.running_job()
+    world.queue.heartbeat_job(job, 0.5, "half")
+
+    world.queue.heartbeat_job(job)
+
+    assert (world.reload(job).progress, world.reload(job).progress_message) == (0.5, "half")
+
+
+@pytest.mark.parametrize("progress", [-0.1, 1.1])
+def test_an_impossible_progress_is_refused(world: World, progress: float) -> None:
+    job = world.running_job()
+
+    with pytest.raises(InvalidRequest, match="progress: must be between 0 and 1"):
+        world.queue.heartbeat_job(job, progress)
+
+
+def test_a_beating_job_is_never_reaped_and_one_missed_beat_is_forgiven(world: World) -> None:  # L4
+    job = world.running_job()
+
+    for _ in range(9):
+        # A third of the lease passes per step: nine steps are three times its length.
+        world.run("update jobs set lease_expires_at = lease_expires_at - interval '20 seconds' where id = %s", job.id)
+        reaped = world.service.reap_expired_leases()
+        if _ % 2:
+            world.queue.heartbeat_job(job)
+        assert reaped == 0
+
+    assert world.queue.complete_job(job).status == "done"
+
+
+def test_heartbeats_are_heap_only_updates(world: World) -> None:
+    job = world.running_job()
+    world.run("vacuum jobs")
+    with world.admin.transaction():
+        before = world.row("select n_tup_upd, n_tup_hot_upd from pg_stat_xact_user_tables where relname = 'jobs'")
+        for step in range(50):
+            world.run("select heartbeat_job(%s, %s, %s)", job.id, job.lease_token, step / 50)
+        after = world.row("select n_tup_upd, n_tup_hot_upd from pg_stat_xact_user_tables where relname = 'jobs'")
+
+    updates = after["n_tup_upd"] - before["n_tup_upd"]
+    in_place = after["n_tup_hot_upd"] - before["n_tup_hot_upd"]
+    assert updates == 50
+    # In one transaction the old versions pile up on the page; once in a while the row has to move.
+    assert in_place >= 40
+
+
+def test_no_index_holds_a_lease_or_heartbeat_column(world: World) -> None:
+    definitions = [row["indexdef"] for row in world.rows("select indexdef from pg_indexes where tablename = 'jobs'")]
+
+    assert len(definitions) == 8
+    for column in ("lease_", "progress", "updated_at", "worker_id"):
+        assert not [definition for definition in definitions if column in definition]
+
+
+def test_a_lease_taken_late_in_a_long_transaction_is_not_born_expired(world: World) -> None:  # L7
+    world.job()
+
+    with world.admin.transaction():
+        world.run("select pg_sleep(1.2)")
+        left = world.value(
+            "select lease_expires_at - clock_timestamp() from claim_next_job('test', 'w', 10)"
+        ).total_seconds()
+
+    assert left > 9.5
+
+
+def test_an_expired_lease_goes_back_to_the_head_of_the_queue(world: World) -> None:  # C8
+    crashed = world.running_job()
+    for _ in range(3):
+        world.job()
+    world.expire(crashed)
+
+    again = world.claim()
+
+    assert (again.id, again.attempts, again.run_at) == (crashed.id, 2, crashed.run_at)
+    (attempt,) = world.attempts(crashed)
+    assert (attempt["number"], attempt["status"], attempt["error_code"]) == (1, "lease_expired", "LEASE_EXPIRED")
+    assert attempt["worker_id"] == "worker-1"
+
+
+def test_an_urgent_job_still_goes_before_an_expired_one(world: World) -> None:  # C8
+    crashed = world.running_job()
+    urgent = world.job(priority=10)
+    world.expire(crashed)
+
+    assert [world.claim().id, world.claim().id] == [urgent.id, crashed.id]
+
+
+def test_an_expired_lease_is_dead_when_the_attempts_are_spent(world: World) -> None:
+    world.job(max_attempts=2)
+    for _ in range(2):
+        world.expire(world.claim())
+
+    nothing = world.queue.claim_next_job("test")
+
+    (job,) = world.service.list_jobs()
+    assert nothing is None
+    assert (job.status, job.attempts, job.error_code) == ("dead", 2, "LEASE_EXPIRED")
+    assert len(world.attempts(job)) == 2
+
+
+def test_the_tick_gives_back_expired_leases_of_all_families(world: World) -> None:  # C7
+    for family in ("one", "two"):
+        world.job(world.type(f"do_{family}", family))
+        world.expire(world.claim(family))
+    world.job(world.type("do_three", "three"))
+    alive = world.claim("three")
+
+    assert world.service.reap_expired_leases() == 2
+    assert world.service.reap_expired_leases() == 0
+    assert world.reload(alive).status == "running"
+
+
+def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: World) -> None:  # L2
+    job = world.running_job()
+    world.expire(job)
+    worker = world.connect()
+    worker.autocommit = False
+    worker.execute("select complete_job(%s, %s)", [job.id, job.lease_token])
+
+    passed_over = world.service.reap_expired_leases()
+    worker.commit()
+    afterwards = world.service.reap_expired_leases()
+
+    assert (passed_over, afterwards) == (0, 0)
+    assert world.reload(job).status == "done"
+
+
+def test_a_completion_that_waits_for_the_reaper_is_refused(world: World) -> None:  # L2, the other way round
+    job = world.running_job()
+    world.expire(job)
+    reaper = world.connect()
+    reaper.autocommit = False
+    reaper.execute("select reap_expired_leases()")
+    completing = in_thread(lambda: world.queue.complete_job(job))
+    wait_for_lock(world)
+
+    reaper.commit()
+
+    with pytest.raises(LeaseLost):
+        completing()
+    assert world.reload(job).status == "queued"
+
+
+def test_two_reapers_at_once_end_an_attempt_once(world: World) -> None:  # L3, L12
+    jobs = [world.running_job() for _ in range(5)]
+    for job in jobs:
+        world.expire(job)
+    first = world.connect()
+    first.autocommit = False
+    row = first.execute("select reap_expired_leases() as reaped").fetchone()
+
+    second = world.service.reap_expired_leases()
+    first.commit()
+
+    assert (row, second) == ({"reaped": 5}, 0)
+    assert [len(world.attempts(job)) for job in jobs] == [1] * 5
+
+
+def test_rows_that_must_be_passed_over_do_not_starve_the_reaper(world: World) -> None:  # L9
+    for _ in range(300):
+        world.job()
+    alive = world.queue.claim_jobs("test", 250)
+    crashed = world.queue.claim_jobs("test", 50)
+    for job in crashed:
+        world.expire(job)
+
+    assert world.service.reap_expired_leases() == 50
+    assert world.value("select count(*) from jobs where status = 'running'") == len(alive)
+
+
+def test_an_expired_job_keeps_its_dedupe_key_and_wedges_nobody(world: World) -> None:  # L10
+    keyed, other = world.running_job(dedupe_key="d"), world.running_job()
+    duplicate = world.job(dedupe_key="d")
+    world.expire(keyed)
+    world.expire(other)
+
+    assert world.service.reap_expired_leases() == 2
+    assert duplicate.id == keyed.id
+    assert world.reload(keyed).status == world.reload(other).status == "queued"
+
+
+def test_a_silent_worker_that_comes_back_in_time_keeps_its_lease(world: World) -> None:
+    job = world.running_job()
+    world.expire(job)
+
+    world.queue.heartbeat_job(job)
+
+    assert world.service.reap_expired_leases() == 0
+    assert world.queue.complete_job(job).status == "done"

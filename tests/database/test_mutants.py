@@ -1,0 +1,299 @@
+"""Each trap sprung once: a broken variant of the SQL, and the test that must turn red on it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.database import (
+    test_claim,
+    test_durability,
+    test_effects,
+    test_enqueue,
+    test_lease,
+    test_settle,
+)
+from tests.world import World
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A defect and who notices it: `before` becomes `after` in the function, or `after` is run as it is."""
+
+    trap: str
+    function: str
+    before: str
+    after: str
+    caught_by: Callable[..., None]
+    arguments: tuple[Any, ...] = ()
+
+
+# Written so that no line of the suite is a copy of the SQL: just enough of it to be found.
+MUTANTS = [
+    Mutant(
+        "C1 one job too many",
+        "tickwork.claim_jobs",
+        "limit wanted",
+        "limit wanted + 1",
+        test_claim.test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan,
+    ),
+    Mutant(
+        "C3 a claim waits for another",
+        "tickwork.claim_jobs",
+        "for no key update skip locked",
+        "for no key update",
+        test_claim.test_a_claim_in_flight_hides_its_job_but_no_other,
+    ),
+    Mutant(
+        "C4 locks what it does not take",
+        "tickwork.claim_jobs",
+        "due_by := clock_timestamp();",
+        "due_by := clock_timestamp(); perform from public.jobs where jobs.status = 'queued' for update skip locked;",
+        test_claim.test_a_claim_locks_only_what_it_takes,
+    ),
+    Mutant(
+        "C6 the future blocks its lane",
+        "tickwork.claim_jobs",
+        "and jobs.attempts < jobs.max_attempts",
+        "and not exists (select from public.jobs as peer where peer.lane = jobs.lane and peer.id <> jobs.id)",
+        test_claim.test_a_future_job_of_the_same_lane_and_key_blocks_nobody,
+    ),
+    Mutant(
+        "C8 an expired job goes to the end of the queue",
+        "tickwork.settle",
+        "held.wait_seconds > 0",
+        "held.wait_seconds >= 0",
+        test_lease.test_an_expired_lease_goes_back_to_the_head_of_the_queue,
+    ),
+    Mutant(
+        "C9 due only after its time",
+        "tickwork.claim_jobs",
+        "jobs.run_at <= due_by",
+        "jobs.run_at < now()",
+        test_claim.test_a_job_is_due_from_its_very_run_at,
+    ),
+    Mutant(
+        "C10 a poison row stays for ever",
+        "tickwork.reap",
+        "and jobs.attempts >= jobs.max_attempts",
+        "and false",
+        test_claim.test_a_job_out_of_attempts_in_the_queue_is_dead_and_stops_nobody,
+    ),
+    Mutant(
+        "C11 giving back spends the attempt",
+        "tickwork.settle",
+        "held.is_given_back::integer",
+        "0",
+        test_settle.test_a_released_job_spends_no_attempt_and_keeps_its_place,
+    ),
+    Mutant(
+        "C12 a claim blocks its children",
+        "tickwork.claim_jobs",
+        "for no key update skip locked",
+        "for update skip locked",
+        test_claim.test_a_child_row_can_be_written_while_the_job_is_claimed,
+    ),
+    Mutant(
+        "C13 a policy for reading only",
+        "",
+        "",
+        "drop policy the_queue_keeps_jobs on jobs; "
+        "create policy p on jobs for select to tickwork_owner using (true); "
+        "create policy q on jobs for insert to tickwork_owner with check (true)",
+        test_claim.test_every_role_that_may_claim_gets_a_job,
+        ("tickwork_worker",),
+    ),
+    *(
+        Mutant(
+            f"L1 {verb} by status only",
+            "tickwork.settle",
+            "jobs.lease_token = outcome.lease_token",
+            "true",
+            test_lease.test_a_stale_token_changes_nothing_and_raises,
+            (verb,),
+        )
+        for verb in ("complete", "fail", "release")
+    ),
+    Mutant(
+        "L1 heartbeat by status only",
+        "tickwork.heartbeat_jobs",
+        "and jobs.lease_token = beats.lease_token",
+        "",
+        test_lease.test_a_stale_token_changes_nothing_and_raises,
+        ("heartbeat",),
+    ),
+    Mutant(
+        "L2 the reaper waits for the one who completes",
+        "tickwork.reap",
+        "for no key update skip locked",
+        "for no key update",
+        test_lease.test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done,
+    ),
+    Mutant(
+        "L3 two reapers wait for each other",
+        "tickwork.reap",
+        "for no key update skip locked",
+        "",
+        test_lease.test_two_reapers_at_once_end_an_attempt_once,
+    ),
+    Mutant(
+        "L4 a heartbeat that extends nothing",
+        "tickwork.heartbeat_jobs",
+        "make_interval(secs => jobs.lease_seconds)",
+        "interval '0'",
+        test_lease.test_a_beating_job_is_never_reaped_and_one_missed_beat_is_forgiven,
+    ),
+    Mutant(
+        "L7 a lease from the start of the transaction",
+        "tickwork.claim_jobs",
+        "lease_expires_at = clock_timestamp()",
+        "lease_expires_at = now()",
+        test_lease.test_a_lease_taken_late_in_a_long_transaction_is_not_born_expired,
+    ),
+    Mutant(
+        "L8 a heartbeat of another length than the claim",
+        "tickwork.heartbeat_jobs",
+        "make_interval(secs => jobs.lease_seconds)",
+        "interval '60 seconds'",
+        test_lease.test_a_heartbeat_extends_the_lease_by_the_length_it_was_claimed_with,
+    ),
+    Mutant(
+        "L9 a batch starved by what it must pass over",
+        "tickwork.reap",
+        "from public.jobs\n    where jobs.family",
+        "from (select * from public.jobs order by created_at limit 100) as jobs\n    where jobs.family",
+        test_lease.test_rows_that_must_be_passed_over_do_not_starve_the_reaper,
+    ),
+    Mutant(
+        "L10 a dedupe key lost while running",
+        "",
+        "",
+        "drop index jobs_dedupe_key; create unique index jobs_dedupe_key on jobs (tenant_id, dedupe_key) "
+        "where dedupe_key is not null and status = 'queued'",
+        test_lease.test_an_expired_job_keeps_its_dedupe_key_and_wedges_nobody,
+    ),
+    Mutant(
+        "L11 a token per worker",
+        "tickwork.claim_jobs",
+        "gen_random_uuid()",
+        "md5(claim_jobs.worker_id)::uuid",
+        test_lease.test_a_stale_token_changes_nothing_and_raises,
+        ("complete",),
+    ),
+    Mutant(
+        "L12 an attempt ended twice",
+        "tickwork.settle",
+        "jobs.lease_token = outcome.lease_token\n      and jobs.status = 'running'",
+        "true",
+        test_lease.test_a_token_is_worth_nothing_once_the_job_has_ended,
+        ("complete",),
+    ),
+    Mutant(
+        "E1 a key without an index",
+        "",
+        "",
+        "drop index jobs_idempotency_key",
+        test_enqueue.test_a_key_whose_holder_rolls_back_is_not_lost,
+    ),
+    Mutant(
+        "E2 the same key twice in a batch",
+        "tickwork.insert_jobs",
+        "on conflict do nothing",
+        "",
+        test_enqueue.test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins,
+    ),
+    Mutant(
+        "E3 batches in any order",
+        "tickwork.insert_jobs",
+        "order by request.idempotency_key, request.dedupe_key, request.tenant_id, request.type, request.ordinality",
+        "order by request.ordinality",
+        test_enqueue.test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock,
+    ),
+    Mutant(
+        "E4 a dedupe key lost between attempts",
+        "tickwork.settle",
+        "lease_token = null,",
+        "lease_token = null, dedupe_key = null,",
+        test_enqueue.test_a_dedupe_key_is_held_while_queued_running_and_waiting_for_a_retry,
+    ),
+    Mutant(
+        "E8 nobody is told of a job given back",
+        "tickwork.settle_one",
+        "perform pg_notify('tickwork', job.family);",
+        "null;",
+        test_settle.test_a_job_that_is_due_again_at_once_wakes_its_family,
+    ),
+    Mutant(
+        "T3 a cancelled job is retried",
+        "tickwork.settle",
+        "when jobs.cancel_requested_at is not null then 'cancelled'",
+        "",
+        test_settle.test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops,
+        ("fail",),
+    ),
+    Mutant(
+        "an enqueue that does not wait for the disk",
+        "tickwork.wait_for_disk",
+        "= 'off'",
+        "= 'never'",
+        test_durability.test_what_must_not_be_lost_waits_for_the_disk_whatever_the_default,
+        ("enqueue", "off"),
+    ),
+    Mutant(
+        "a claim that takes durability back",
+        "tickwork.skip_disk",
+        "if pg_current_xact_id_if_assigned() is null then",
+        "if true then",
+        test_durability.test_a_claim_in_the_same_transaction_takes_nothing_back,
+        ("complete",),
+    ),
+    Mutant(
+        "a tenant held by a setting alone",
+        "tickwork.held_tenant",
+        "and jobs.lease_token = nullif(current_setting('tickwork.lease_token', true), '')::uuid",
+        "",
+        test_effects.test_without_a_lease_the_worker_sees_and_writes_nothing,
+    ),
+    Mutant(
+        "effects that somebody else can overtake",
+        "tickwork.hold_job",
+        "for no key update",
+        "",
+        test_effects.test_nobody_takes_a_job_whose_effects_are_being_written,
+    ),
+    Mutant(
+        "a backoff without jitter",
+        "tickwork.backoff_seconds",
+        "(0.8 + 0.4 * random())",
+        "1",
+        test_settle.test_jitter_differs_from_job_to_job,
+    ),
+]
+
+FIXTURES: dict[str, Callable[[World], None]] = {
+    "test_effects": test_effects.make_notes,
+    "test_durability": test_durability.make_jobs,
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.trap)
+def test_the_trap_is_noticed(world: World, mutant: Mutant) -> None:
+    # Who waits for a lock for ever is as wrong as who does not wait at all.
+    world.admin.execute(f"alter database {world.value('select current_database()')} set lock_timeout = '3s'")
+    break_it(world, mutant)
+    with World(world.url, world.worker_url) as broken:
+        if prepare := FIXTURES.get(mutant.caught_by.__module__.rpartition(".")[2]):
+            prepare(broken)
+
+        with pytest.raises((Exception, pytest.fail.Exception)):
+            mutant.caught_by(broken, *mutant.arguments)
+
+
+def break_it(world: World, mutant: Mutant) -> None:
+    statement = mutant.after
+    if mutant.function:
+        intact: str = world.value("select pg_get_functiondef(%s::regproc)", mutant.function)
+        assert mutant.before in intact, "the mutant no longer fits the function"
+        statement = intact.replace(mutant.before, mutant.after)
+    world.admin.execute(statement)

@@ -1,0 +1,110 @@
+"""What people see: lists, counts, and why a job is not running; and how old jobs go."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.world import World
+from tickwork.errors import InvalidRequest
+
+
+def test_jobs_are_listed_newest_first_page_by_page(world: World) -> None:
+    jobs = [world.job() for _ in range(5)]
+
+    first = world.service.list_jobs(max_jobs=2)
+    second = world.service.list_jobs(max_jobs=2, after_id=first[-1].id)
+    third = world.service.list_jobs(max_jobs=2, after_id=second[-1].id)
+
+    assert [job.id for job in first + second + third] == [job.id for job in reversed(jobs)]
+
+
+def test_a_list_can_be_narrowed(world: World) -> None:
+    here, there = world.tenant("here"), world.tenant("there")
+    world.type("greet_person")
+    world.type("thank_person", family="other")
+    mine = world.job("greet_person", here)
+    world.job("thank_person", here)
+    world.job("greet_person", there)
+    world.service.cancel_job(mine.id)
+
+    found = [
+        world.service.list_jobs(tenant_id=here),
+        world.service.list_jobs(family="other"),
+        world.service.list_jobs(type="greet_person"),
+        world.service.list_jobs(status="cancelled"),
+    ]
+
+    assert [len(jobs) for jobs in found] == [2, 1, 2, 1]
+
+
+def test_the_summary_counts_what_there_is(world: World) -> None:
+    world.queue.complete_job(world.running_job())
+    world.running_job()
+    oldest = world.job(run_at="2020-01-01")
+    world.job(run_at="2999-01-01")
+
+    (row,) = world.service.queue_summary()
+
+    assert {name: row[name] for name in ("queued", "due", "running", "done", "failed", "dead", "cancelled")} == {
+        "queued": 2,
+        "due": 1,
+        "running": 1,
+        "done": 1,
+        "failed": 0,
+        "dead": 0,
+        "cancelled": 0,
+    }
+    assert row["oldest_due_at"] == oldest.run_at
+
+
+def test_why_a_job_is_not_running_is_said_in_words(world: World) -> None:
+    future = world.job(run_at="2999-01-01")
+    retrying = world.running_job()
+    world.queue.fail_job(retrying, {"code": "BUSY", "message": "no answer"})
+    running = world.running_job()
+    world.job(priority=7)
+    waiting = world.job()
+    alone = world.job(world.type("do_other", "other"))
+
+    assert world.service.explain_job(future.id).startswith("It is not due before 2999-01-01")
+    assert world.service.explain_job(retrying.id).startswith("Attempt 1 of 4 ended with BUSY: no answer. The next one")
+    assert "attempt 1 of 4, on worker-1." in world.service.explain_job(running.id)
+    assert "with 1 jobs ahead of it and 1 running." in world.service.explain_job(waiting.id)
+    assert world.service.explain_job(alone.id).endswith("is the function deployed, and does cron wake it?")
+
+
+def test_what_became_of_a_job_is_said_in_words(world: World) -> None:
+    expired = world.running_job()
+    world.expire(expired)
+    explained = world.service.explain_job(expired.id)
+    world.service.cancel_job(expired.id)
+    world.service.reap_expired_leases()
+    failed, dead, done = (world.running_job(max_attempts=1) for _ in range(3))
+    world.queue.fail_job(failed, {"code": "BROKEN", "message": "no such file"}, retryable=False)
+    world.queue.fail_job(dead, {"code": "BUSY", "message": "no answer"})
+    world.queue.complete_job(done)
+
+    assert "Its lease ran out at" in explained
+    assert world.service.explain_job(expired.id).startswith("It was cancelled at")
+    assert "with BROKEN: no such file. Mend the cause" in world.service.explain_job(failed.id)
+    assert "after 1 attempts, the last of which ended with BUSY" in world.service.explain_job(dead.id)
+    assert world.service.explain_job(done.id).endswith("after 1 of 1 attempts.")
+
+
+def test_old_jobs_are_purged_in_batches_with_their_attempts(world: World) -> None:
+    for _ in range(5):
+        world.queue.complete_job(world.running_job())
+    world.run("update jobs set finished_at = finished_at - interval '31 days'")
+    fresh, queued = world.running_job(), world.job(run_at="2020-01-01")
+    world.queue.complete_job(fresh)
+
+    purged = [world.service.purge_jobs(timedelta(days=30), batch_size=3) for _ in range(3)]
+
+    assert purged == [3, 2, 0]
+    assert {job.id for job in world.service.list_jobs()} == {fresh.id, queued.id}
+    assert world.value("select count(*) from job_attempts") == 1
+
+
+def test_a_negative_age_is_refused(world: World) -> None:
+    with pytest.raises(InvalidRequest, match="older_than: must be an interval of 0 or more"):
+        world.service.purge_jobs(timedelta(days=-1))

@@ -1,0 +1,258 @@
+"""running -> done, queued, failed, dead or cancelled."""
+
+from typing import Any
+
+import pytest
+
+from tests.world import World
+from tickwork.errors import InvalidRequest
+from tickwork.jobs import FollowUp
+
+
+def test_a_completed_job_is_done_with_its_result(world: World) -> None:
+    job = world.running_job()
+
+    world.queue.complete_job(job, {"pages": 3}, logs="first line\nlast line")
+
+    done = world.reload(job)
+    (attempt,) = world.attempts(job)
+    assert (done.status, done.result, done.progress) == ("done", {"pages": 3}, 1)
+    assert (done.lease_token, done.lease_expires_at) == (None, None)
+    assert done.finished_at is not None
+    assert (attempt["number"], attempt["status"], attempt["worker_id"]) == (1, "done", "worker-1")
+    assert (attempt["started_at"], attempt["logs"]) == (job.started_at, "first line\nlast line")
+
+
+def test_follow_ups_are_enqueued_with_the_completion_for_the_same_tenant(world: World) -> None:
+    job = world.running_job(correlation_id="c")
+    world.type("thank_person")
+
+    world.queue.complete_job(job, follow_ups=[FollowUp(type="thank_person", payload={"n": 1}, priority=3)])
+
+    follow_up = world.claim()
+    assert (follow_up.type, follow_up.tenant_id, follow_up.payload) == ("thank_person", job.tenant_id, {"n": 1})
+    assert (follow_up.source, follow_up.source_ref, follow_up.correlation_id) == ("system", str(job.id), "c")
+
+
+def test_a_follow_up_cannot_reach_another_tenant(world: World) -> None:
+    job = world.running_job()
+    foreign = world.tenant("foreign")
+
+    world.connect_worker().execute(
+        "select complete_job(%s, %s, follow_ups => jsonb_build_array(jsonb_build_object('type', %s::text, "
+        "'tenant_id', %s::text)))",
+        [job.id, job.lease_token, job.type, foreign],
+    )
+
+    assert world.value("select count(*) from jobs where tenant_id = %s", foreign) == 0
+    assert world.value("select count(*) from jobs where tenant_id = %s", job.tenant_id) == 2
+
+
+def test_a_refused_follow_up_undoes_the_completion(world: World) -> None:
+    job = world.running_job()
+
+    with pytest.raises(InvalidRequest, match="there is no job type 'unknown'"):
+        world.queue.complete_job(job, {"x": 1}, follow_ups=[FollowUp(type="unknown")])
+
+    assert world.reload(job) == job
+    assert world.attempts(job) == []
+
+
+def test_a_result_over_the_limit_is_refused_with_both_numbers(world: World) -> None:
+    job = world.running_job()
+
+    with pytest.raises(InvalidRequest, match="result: 262145 bytes are too many, at most 262144 are allowed"):
+        world.queue.complete_job(job, "x" * (262_145 - 2))
+    done = world.queue.complete_job(job, "x" * (262_144 - 2))
+
+    assert done.status == "done"
+
+
+def test_a_result_with_nul_and_lone_surrogates_is_stored_without_them(world: World) -> None:
+    job = world.running_job()
+
+    world.queue.complete_job(job, {"a\x00b": ["x\x00y", "\ud800"]}, logs="l\x00l")
+
+    assert world.reload(job).result == {"ab": ["xy", "?"]}
+    assert world.attempts(job)[0]["logs"] == "ll"
+
+
+@pytest.mark.parametrize(
+    ("backoff", "delays"),
+    [
+        ([60, 300, 1800], [60, 300, 1800, 1800]),
+        ({"base": 5, "factor": 2, "cap": 30}, [5, 10, 20, 30]),
+    ],
+)
+def test_a_failed_attempt_waits_as_the_type_says_with_jitter(world: World, backoff: Any, delays: list[int]) -> None:
+    job = world.job(world.type(backoff=backoff, max_attempts=5))
+    waits = []
+
+    for _ in delays:
+        claimed = world.claim()
+        world.queue.fail_job(claimed, {"code": "BUSY", "message": "try later"})
+        waits.append(world.value("select extract(epoch from run_at - clock_timestamp()) from jobs"))
+        world.run("update jobs set run_at = clock_timestamp()")
+
+    for wait, delay in zip(waits, delays, strict=True):
+        assert 0.8 * delay - 1 <= wait <= 1.2 * delay
+    queued = world.reload(job)
+    assert (queued.status, queued.error_code, queued.error_message) == ("queued", "BUSY", "try later")
+    assert [row["number"] for row in world.attempts(job)] == [1, 2, 3, 4]
+
+
+def test_jitter_differs_from_job_to_job(world: World) -> None:
+    waits = set()
+    for _ in range(20):
+        waits.add(float(world.value("select tickwork.backoff_seconds('[100]', 1)")))
+
+    assert len(waits) > 10
+    assert all(80 <= wait <= 120 for wait in waits)
+
+
+def test_retry_after_wins_over_the_policy(world: World) -> None:
+    job = world.running_job()
+
+    world.queue.fail_job(job, {"code": "BUSY"}, retry_after_seconds=7200)
+
+    wait = world.value("select extract(epoch from run_at - clock_timestamp()) from jobs")
+    assert 7190 < wait <= 7200
+
+
+@pytest.mark.parametrize("seconds", [-1, 2_592_001, float("nan"), float("inf")])
+def test_an_absurd_retry_after_is_refused(world: World, seconds: float) -> None:
+    job = world.running_job()
+
+    with pytest.raises(InvalidRequest, match=r"retry_after_seconds: .* is out of range"):
+        world.queue.fail_job(job, {"code": "BUSY"}, retry_after_seconds=seconds)
+
+    assert world.reload(job) == job
+
+
+def test_the_last_failed_attempt_is_dead(world: World) -> None:
+    job = world.running_job(max_attempts=1)
+
+    world.queue.fail_job(job, {"code": "BUSY", "message": "still"})
+
+    dead = world.reload(job)
+    assert (dead.status, dead.error_code, dead.error_message) == ("dead", "BUSY", "still")
+    assert dead.finished_at is not None
+
+
+def test_an_error_that_no_retry_can_mend_is_failed_at_once(world: World) -> None:
+    job = world.running_job()
+
+    world.queue.fail_job(job, {"code": "BROKEN"}, retryable=False)
+
+    assert (world.reload(job).status, world.reload(job).attempts) == ("failed", 1)
+
+
+def test_success_after_failure_leaves_no_error_in_the_job(world: World) -> None:
+    job = world.running_job()
+    world.queue.fail_job(job, {"code": "BUSY"}, retry_after_seconds=0)
+
+    world.queue.complete_job(world.claim())
+
+    assert (world.reload(job).status, world.reload(job).error_code) == ("done", None)
+    assert [row["error_code"] for row in world.attempts(job)] == ["BUSY", None]
+
+
+def test_a_released_job_spends_no_attempt_and_keeps_its_place(world: World) -> None:  # C11
+    job = world.running_job()
+    later = world.job()
+
+    world.queue.release_job(job)
+
+    again = world.claim()
+    assert (again.id, again.attempts, again.run_at) == (job.id, 1, job.run_at)
+    assert world.attempts(job) == []
+    assert world.claim().id == later.id
+
+
+def test_a_snoozed_job_waits_and_spends_no_attempt(world: World) -> None:
+    job = world.running_job()
+
+    world.queue.release_job(job, delay_seconds=600)
+
+    wait = world.value("select extract(epoch from run_at - clock_timestamp()) from jobs")
+    assert 590 < wait <= 600
+    assert world.reload(job).attempts == 0
+
+
+@pytest.mark.parametrize("verb", ["fail", "release", "expire"])
+def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World, verb: str) -> None:  # T3
+    job = world.running_job()
+    world.service.cancel_job(job.id)
+
+    match verb:
+        case "fail":
+            world.queue.fail_job(job, {"code": "BUSY"})
+        case "release":
+            world.queue.release_job(job)
+        case "expire":
+            world.expire(job)
+            world.service.reap_expired_leases()
+
+    cancelled = world.reload(job)
+    assert (cancelled.status, cancelled.attempts) == ("cancelled", 1)
+    assert [row["status"] for row in world.attempts(job)] == ["cancelled"]
+
+
+def test_a_job_that_completes_in_spite_of_cancel_is_done(world: World) -> None:  # T3
+    job = world.running_job()
+    world.service.cancel_job(job.id)
+
+    world.queue.complete_job(job, {"too": "late"})
+
+    assert world.reload(job).status == "done"
+
+
+def test_many_outcomes_are_settled_like_single_ones(world: World) -> None:
+    done, failed, retried, released = (world.running_job() for _ in range(4))
+    world.type("thank_person")
+
+    def outcome(job: Any, status: str, **more: Any) -> dict[str, Any]:
+        return {"job_id": str(job.id), "lease_token": str(job.lease_token), "status": status, **more}
+
+    answers = world.queue.settle_jobs(
+        [
+            outcome(done, "done", result={"n": 1}, follow_ups=[{"type": "thank_person"}], logs="bye"),
+            outcome(failed, "failed", error={"code": "BROKEN", "message": "m"}, retryable=False),
+            outcome(retried, "failed", error={"code": "BUSY"}, retry_after_seconds=900),
+            outcome(released, "released", delay_seconds=30),
+        ]
+    )
+
+    assert [row["status"] for row in answers] == ["done", "failed", "queued", "queued"]
+    assert (world.reload(done).result, world.attempts(done)[0]["logs"]) == ({"n": 1}, "bye")
+    assert (world.reload(failed).error_code, world.reload(failed).error_message) == ("BROKEN", "m")
+    assert (world.reload(retried).attempts, world.reload(released).attempts) == (1, 0)
+    assert world.attempts(released) == []
+    assert world.claim().type == "thank_person"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "message"),
+    [
+        ({}, "outcomes: must be an array of objects"),
+        ([{"status": "dead"}], "outcomes: status must be done, failed or released"),
+        (
+            [{"status": "done", "result": "x" * 262_145}],
+            "result: 262145 bytes are too many, at most 262144 are allowed",
+        ),
+        ([{"status": "released", "delay_seconds": -1}], "delay_seconds: -1 is out of range"),
+    ],
+)
+def test_outcomes_that_are_none_are_refused(world: World, outcomes: Any, message: str) -> None:
+    with pytest.raises(InvalidRequest, match=message):
+        world.queue.settle_jobs(outcomes)
+
+
+def test_a_job_that_is_due_again_at_once_wakes_its_family(world: World) -> None:  # E8
+    job = world.running_job()
+    listener = world.connect()
+    listener.execute("listen tickwork")
+
+    world.queue.release_job(job)
+
+    assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == ["test"]

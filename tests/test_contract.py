@@ -1,0 +1,116 @@
+"""What holds the two languages and the documents together."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.world import World
+from tickwork import errors
+from tickwork.database import translated
+from tickwork.jobs import Status
+from tickwork.queue import Queue
+
+ROOT = Path(__file__).parents[1]
+MIGRATIONS = sorted((ROOT / "supabase/migrations").glob("*.sql"))
+SQL = "\n".join(file.read_text() for file in MIGRATIONS)
+CHART = (ROOT / "supabase/README.md").read_text()
+STATUSES = Status.__args__  # type: ignore[attr-defined]
+
+
+def functions(world: World, schema: str) -> dict[str, list[str]]:
+    rows = world.rows(
+        "select proname, coalesce(proargnames[1:pronargs], '{}') as parameters from pg_proc "
+        "where pronamespace = %s::regnamespace",
+        schema,
+    )
+    return {row["proname"]: row["parameters"] for row in rows}
+
+
+def test_every_queue_method_is_a_sql_function_and_back(world: World) -> None:
+    methods = {name for name, _ in inspect.getmembers(Queue, inspect.isfunction) if not name.startswith("_")}
+
+    assert methods == set(functions(world, "public"))
+
+
+def test_every_queue_method_takes_the_parameters_of_its_function(world: World) -> None:
+    from_the_lease = {"job": {"job_id", "lease_token"}}
+    ours_alone = {"self", "connection", "writes"}
+
+    for name, parameters in functions(world, "public").items():
+        signature = inspect.signature(getattr(Queue, name))
+        taken = {each for one in signature.parameters for each in from_the_lease.get(one, {one})} - ours_alone
+        assert taken == set(parameters) - {"worker_id"}, name
+
+
+def test_no_function_has_an_overload(world: World) -> None:
+    for schema in ("public", "tickwork"):
+        count = world.value("select count(*) from pg_proc where pronamespace = %s::regnamespace", schema)
+        assert count == len(functions(world, schema))
+
+
+def test_the_comment_of_every_public_function_names_its_transition_first(world: World) -> None:
+    comments = {
+        name: world.value("select obj_description(%s::regproc, 'pg_proc')", f"public.{name}")
+        for name in functions(world, "public")
+    }
+    words = "|".join(STATUSES)
+    arrow = re.compile(rf"^((({words})(, | or )?)*( ?)-> ({words}|gone)|Reads )")
+
+    assert {name: comment for name, comment in comments.items() if not arrow.match(comment or "")} == {}
+
+
+def test_every_code_is_raised_listed_and_mapped() -> None:
+    raised = set(re.findall(r"errcode = '(\w{5})'", SQL))
+    listed = set(re.findall(r"^\| `(TW\w{3}|22P05|42501)`", CHART, re.MULTILINE))
+
+    assert raised | {"22P05", "42501"} == listed == set(errors.BY_SQLSTATE)
+
+
+def test_every_comment_lists_only_codes_that_exist() -> None:
+    raised = set(re.findall(r"errcode = '(\w{5})'", SQL))
+
+    assert set(re.findall(r"\bTW[A-Z]{3}\b", SQL)) == raised
+
+
+def test_every_status_is_in_the_chart_and_in_the_table() -> None:
+    allowed = re.search(r"status_is_known check \(status in \((.*?)\)\)", SQL)
+
+    assert allowed
+    assert set(re.findall(r"'(\w+)'", allowed[1])) == set(STATUSES)
+    assert [status for status in STATUSES if f"`{status}`" not in CHART] == []
+
+
+def test_every_public_function_is_in_the_readme(world: World) -> None:
+    assert [name for name in functions(world, "public") if f"`{name}" not in CHART] == []
+
+
+def test_no_common_table_expression_is_left_unread() -> None:  # E7
+    """One that only selects and is never referred to is never executed."""
+    for file in MIGRATIONS:
+        text = file.read_text()
+        for name in re.findall(r"(?:with|,)\s+(\w+) as \(\s*select", text):
+            assert len(re.findall(rf"\b{name}\b", text)) > 1, f"{name} in {file.name}"
+
+
+@pytest.mark.parametrize("file", MIGRATIONS, ids=lambda file: file.stem)
+def test_sql_reads_alike(file: Path) -> None:
+    text = file.read_text()
+
+    assert "\t" not in text
+    assert not re.search(r"^\s*(SELECT|CREATE|INSERT|UPDATE)\b", text, re.MULTILINE)
+    assert max(len(line) for line in text.splitlines()) <= 120
+
+
+@pytest.mark.parametrize("sqlstate", errors.BY_SQLSTATE)
+def test_every_code_becomes_its_error(world: World, sqlstate: str) -> None:
+    import psycopg
+
+    with pytest.raises(psycopg.Error) as raised:
+        world.run("do $$ begin raise exception 'x' using errcode = '" + sqlstate + "', hint = 'y'; end $$")
+
+    error = translated(raised.value)
+    assert type(error) is errors.BY_SQLSTATE[sqlstate]
+    assert isinstance(error, errors.QueueError)
+    assert (error.sqlstate, error.hint) == (sqlstate, "y")

@@ -1,0 +1,62 @@
+"""`make demo`: every job ends as it should, and nothing stays behind."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import COMMAND, environment_for, processes_of, run, until
+from tests.world import World
+from tickwork_local.demo import KINDS, summarize
+
+
+def test_every_job_ends_as_it_should_and_nothing_stays_behind(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    demo = run("demo", home=home)
+
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    assert demo.stdout.endswith("Every job ended as it should.\n")
+    assert demo.stderr == ""
+    for kind in KINDS:
+        (line,) = [line for line in demo.stdout.splitlines() if line.startswith(f"{kind.type} ")]
+        assert line.split()[1] == str(3 * kind.how_many)
+        assert len(line.rstrip()) <= 80
+        assert line.rstrip().endswith("✓")
+    assert processes_of(home) == []
+
+
+def test_a_demo_whose_parent_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
+    home, output = tmp_path / "home", tmp_path / "output"
+    script = f"import subprocess; subprocess.run({[*COMMAND, 'demo']}, stdout=open({str(output)!r}, 'w'))"
+    make = os.spawnve(os.P_NOWAIT, sys.executable, [sys.executable, "-c", script], environment_for(home, {}))
+    try:
+        until(lambda: output.exists() and "Enqueued" in output.read_text(), "the demo does not start")
+    finally:
+        os.kill(make, signal.SIGKILL)
+        os.waitpid(make, 0)
+
+    until(lambda: not processes_of(home), f"{processes_of(home)} are left")
+
+
+def test_a_job_in_the_wrong_status_fails_the_demo(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.type("demo_quick", "demo")
+    job = world.service.enqueue_job(world.tenant(), "demo_quick")
+
+    code = summarize([job], [job], tmp_path)
+
+    shown = capsys.readouterr().out
+    assert code == 1
+    assert "Not every job ended as it should" in shown
+    assert str(job.id) in shown
+
+
+def test_a_job_that_is_gone_fails_the_demo(world: World, tmp_path: Path) -> None:
+    world.type("demo_quick", "demo")
+    job = world.service.enqueue_job(world.tenant(), "demo_quick")
+
+    assert summarize([job], [], tmp_path) == 1

@@ -1,0 +1,173 @@
+"""What a deployment may say about itself, and the one line that it reads when it says something else."""
+
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from tickwork.errors import BadSetting
+from tickwork.settings import Settings, load_settings
+
+URL = "postgresql://tickwork_worker@127.0.0.1:5432/postgres"
+OLD, NEW = "o" * 32, "n" * 32
+
+
+def test_a_database_is_all_that_is_needed_and_nobody_may_call() -> None:
+    settings = load_settings({"TICKWORK_DATABASE_URL": URL})
+
+    assert settings == Settings(database_url=URL, budget_seconds=50, max_jobs=100, grace_seconds=8)
+    assert settings.bearer_secret is settings.hmac_secret is settings.oidc_audience is settings.oidc_email is None
+    assert not settings.open_on_loopback
+
+
+def test_settings_come_from_the_environment_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TICKWORK_DATABASE_URL", URL)
+    monkeypatch.setenv("TICKWORK_MAX_JOBS", "7")
+
+    assert load_settings().max_jobs == 7
+
+
+def test_values_are_read_as_what_they_mean() -> None:
+    settings = load_settings(
+        {
+            "TICKWORK_DATABASE_URL": URL,
+            "TICKWORK_BUDGET_SECONDS": "0.5",
+            "TICKWORK_GRACE_SECONDS": "0",
+            "TICKWORK_BEARER_SECRET": f"{OLD},{NEW}",
+            "TICKWORK_OIDC_AUDIENCE": "https://a.run.app",
+            "TICKWORK_OIDC_EMAIL": "cron@a.iam.gserviceaccount.com",
+            "TICKWORK_OPEN_ON_LOOPBACK": "true",
+            "HOME": "/root",
+        }
+    )
+
+    assert (settings.budget_seconds, settings.grace_seconds, settings.open_on_loopback) == (0.5, 0, True)
+    assert settings.bearer_secret == f"{OLD},{NEW}"
+
+
+def test_an_empty_value_counts_as_unset() -> None:
+    settings = load_settings(
+        {"TICKWORK_DATABASE_URL": URL, "TICKWORK_BEARER_SECRET": "", "TICKWORK_MAX_JOBS": "", "TICKWORK_OIDC_EMAIL": ""}
+    )
+
+    assert settings == Settings(database_url=URL)
+
+
+def test_settings_cannot_be_changed() -> None:
+    settings = load_settings({"TICKWORK_DATABASE_URL": URL})
+
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.open_on_loopback = True
+
+
+@pytest.mark.parametrize("environment", [{}, {"TICKWORK_DATABASE_URL": ""}, {"DATABASE_URL": URL}])
+def test_a_missing_database_is_named_with_an_example(environment: dict[str, str]) -> None:
+    with pytest.raises(BadSetting, match=r"^TICKWORK_DATABASE_URL is not set\. Example: postgresql://\S+$"):
+        load_settings(environment)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://u:p@host/db",
+        "postgresql://u:p%40ss%2Fw%25rd@host:6543/db?sslmode=require",
+        "postgresql://u:p#a?s@host/db",
+        "postgresql://host-1:5432,host-2:5433/db",
+        "postgresql:///db?host=/cloudsql/project:region:instance",
+        "postgresql://u:p@[::1]:5432/db",
+    ],
+)
+def test_every_spelling_that_libpq_knows_is_a_database(url: str) -> None:
+    assert load_settings({"TICKWORK_DATABASE_URL": url}).database_url == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://u:hunter2@host/db",
+        "host=host user=u password=hunter2",
+        "https://u:hunter2@host/db",
+        "postgresql://u:hun%ter2@host/db",
+        "postgresql://u:hun@hunter2@host/db",
+        "postgresql://u:hunter2/x@host/db",
+        "postgresql://u:hun hunter2@host/db",
+        "postgresql://u:hunter2@host:54x2/db",
+        "postgresql://u:hunter2@host/db?sslmoode=require",
+        "postgresql://u:hunter2@host/db\n",
+    ],
+)
+def test_a_bad_database_is_named_without_its_password(url: str) -> None:
+    assert_refused("TICKWORK_DATABASE_URL", url, secret="hunter2")
+
+
+@pytest.mark.parametrize("name", ["TICKWORK_BEARER_SECRET", "TICKWORK_HMAC_SECRET"])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "hunter2",
+        "x" * 31,
+        f"{OLD},hunter2",
+        f"{OLD},",
+        f",{OLD}",
+        ",",
+        " ",
+        f"{OLD}, {NEW}",
+        f"hunter2{OLD}\n",
+        f"hunter2{OLD}ä",
+        f"hunter2{OLD}\udcff",
+    ],
+)
+def test_a_secret_that_is_short_or_fits_no_header_is_refused(name: str, secret: str) -> None:
+    assert_refused(name, secret, secret="hunter2")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TICKWORK_BUDGET_SECONDS", "0"),
+        ("TICKWORK_BUDGET_SECONDS", "-1"),
+        ("TICKWORK_BUDGET_SECONDS", "3601"),
+        ("TICKWORK_BUDGET_SECONDS", "inf"),
+        ("TICKWORK_BUDGET_SECONDS", "nan"),
+        ("TICKWORK_BUDGET_SECONDS", "soon"),
+        ("TICKWORK_MAX_JOBS", "0"),
+        ("TICKWORK_MAX_JOBS", "100001"),
+        ("TICKWORK_MAX_JOBS", "1.5"),
+        ("TICKWORK_GRACE_SECONDS", "-0.1"),
+        ("TICKWORK_GRACE_SECONDS", "nan"),
+        ("TICKWORK_OPEN_ON_LOOPBACK", "perhaps"),
+        ("TICKWORK_OIDC_KEYS_URL", "http://www.googleapis.com/oauth2/v3/certs"),
+        ("TICKWORK_OIDC_KEYS_URL", "http://127.0.0.1.evil.example/"),
+        ("TICKWORK_OIDC_KEYS_URL", "file:///etc/passwd"),
+    ],
+)
+def test_a_bad_value_is_named(name: str, value: str) -> None:
+    assert_refused(name, value)
+
+
+def test_an_audience_without_an_account_is_refused() -> None:
+    with pytest.raises(BadSetting, match=r"^TICKWORK_OIDC_EMAIL: must be set when TICKWORK_OIDC_AUDIENCE is"):
+        load_settings({"TICKWORK_DATABASE_URL": URL, "TICKWORK_OIDC_AUDIENCE": "https://a.run.app"})
+
+
+def test_tokens_without_the_library_that_checks_them_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jwt", None)
+    environment = {
+        "TICKWORK_DATABASE_URL": URL,
+        "TICKWORK_OIDC_AUDIENCE": "x",
+        "TICKWORK_OIDC_EMAIL": "cron@example.com",
+    }
+
+    with pytest.raises(BadSetting, match=r"^TICKWORK_OIDC_AUDIENCE: needs PyJWT: install tickwork\[oidc\]"):
+        load_settings(environment)
+
+
+def assert_refused(name: str, value: str, *, secret: str | None = None) -> None:
+    with pytest.raises(BadSetting) as refusal:
+        load_settings({"TICKWORK_DATABASE_URL": URL, name: value})
+
+    line = str(refusal.value)
+    assert line.startswith(f"{name}: ")
+    assert "\n" not in line
+    assert secret is None or secret not in line
+    assert refusal.value.__suppress_context__, "the original error may show the value"

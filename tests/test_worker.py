@@ -1,0 +1,183 @@
+"""The long-running worker, as a real process."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.world import World
+
+FUNCTION = """
+import os, pathlib, signal, time
+from pydantic import BaseModel
+from tickwork.handler import Handler, Tools
+
+class Nothing(BaseModel):
+    pass
+
+def quick(payload: Nothing, tools: Tools) -> None:
+    pass
+
+def patient(payload: Nothing, tools: Tools) -> None:
+    pathlib.Path(os.environ["STARTED"]).touch()
+    while not pathlib.Path(os.environ["FINISH"]).exists():
+        time.sleep(0.02)
+
+def crash(payload: Nothing, tools: Tools) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+HANDLERS = {name: Handler(Nothing, run) for name, run in (("quick", quick), ("patient", patient), ("crash", crash))}
+"""
+
+
+class Process:
+    """`tickwork worker test`, with the handlers above."""
+
+    def __init__(self, world: World, folder: Path, **environment: str) -> None:
+        self.started, self.finish = folder / "started", folder / "finish"
+        (folder / "test").mkdir(exist_ok=True)
+        (folder / "test/main.py").write_text(FUNCTION)
+        self.log = folder / "worker.log"
+        urls = {"TICKWORK_DATABASE_URL": world.worker_url, "STARTED": str(self.started), "FINISH": str(self.finish)}
+        with self.log.open("ab") as log:
+            self.popen = subprocess.Popen(
+                [Path(sys.executable).with_name("tickwork"), "worker", "test", "--functions", folder],
+                env={**os.environ, **urls, **environment},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def has_said(self, verb: str) -> bool:
+        return any(line["message"] == verb for line in self.lines())
+
+    def stop(self) -> int:
+        self.popen.terminate()
+        return self.popen.wait(30)
+
+
+@contextmanager
+def worker(world: World, folder: Path, **environment: str) -> Iterator[Process]:
+    process = Process(world, folder, **environment)
+    try:
+        yield process
+    finally:
+        process.popen.kill()
+        process.popen.wait()
+
+
+def until(condition: Callable[[], object]) -> None:
+    give_up_at = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < give_up_at, "it did not come true in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def typed(world: World) -> World:
+    for key in ("quick", "patient", "crash"):
+        world.type(key, lease_seconds=10)
+    return world
+
+
+def test_jobs_are_worked_off_as_they_come(typed: World, tmp_path: Path) -> None:
+    with worker(typed, tmp_path) as process:
+        until(lambda: process.has_said("start_worker"))
+        jobs = [typed.job("quick") for _ in range(5)]
+        until(lambda: all(typed.reload(job).status == "done" for job in jobs))
+
+        assert process.stop() == 0
+
+
+@pytest.mark.skipif("TICKWORK_TEST_PGBOUNCER" in os.environ, reason="a transaction-mode pooler passes on no notices")
+def test_a_notice_wakes_the_worker_between_two_polls(typed: World, tmp_path: Path) -> None:
+    slow_poll = "import tickwork.worker; tickwork.worker.POLL_SECONDS = 3600; "
+    (tmp_path / "sitecustomize.py").write_text(slow_poll)
+
+    with worker(typed, tmp_path, PYTHONPATH=str(tmp_path)) as process:
+        listens = (
+            "select count(*) from pg_stat_activity where datname = current_database() and query = 'listen tickwork'"
+        )
+        until(lambda: typed.value(listens) == 1)
+        job = typed.job("quick")
+        until(lambda: typed.reload(job).status == "done")
+
+        assert process.stop() == 0
+
+
+def test_a_worker_that_hears_no_notices_polls(typed: World, tmp_path: Path) -> None:
+    with worker(typed, tmp_path) as process:
+        until(lambda: process.has_said("start_worker"))
+        # As an insert with a notice that got lost: the job becomes due without anybody saying so.
+        job = typed.job("quick", run_at="2999-01-01")
+        typed.run("update jobs set run_at = now()")
+        until(lambda: typed.reload(job).status == "done")
+
+
+def test_sigterm_lets_the_running_job_finish(typed: World, tmp_path: Path) -> None:  # L5
+    job, other = typed.job("patient"), typed.job("quick")
+
+    with worker(typed, tmp_path, TICKWORK_GRACE_SECONDS="60") as process:
+        until(process.started.exists)
+        process.popen.send_signal(signal.SIGTERM)
+        # The heartbeat goes on while it finishes.
+        before = typed.reload(job).lease_expires_at
+        until(lambda: typed.reload(job).lease_expires_at != before)
+        process.finish.touch()
+
+        assert process.popen.wait(30) == 0
+    assert [typed.reload(each).status for each in (job, other)] == ["done", "queued"]
+
+
+def test_sigterm_gives_a_job_back_that_does_not_finish_in_time(typed: World, tmp_path: Path) -> None:
+    job = typed.job("patient")
+
+    with worker(typed, tmp_path, TICKWORK_GRACE_SECONDS="0") as process:
+        until(process.started.exists)
+
+        assert process.stop() == 0
+    assert (typed.reload(job).status, typed.reload(job).attempts) == ("queued", 0)
+
+
+def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_done(
+    typed: World, tmp_path: Path
+) -> None:
+    poison = typed.job("crash", max_attempts=3)
+    neighbours = [typed.job("quick") for _ in range(5)]
+
+    for crash in range(1, 4):
+        with worker(typed, tmp_path) as process:
+            assert process.popen.wait(30) == -signal.SIGKILL
+        assert (typed.reload(poison).status, typed.reload(poison).attempts) == ("running", crash)
+        if crash == 1:
+            with worker(typed, tmp_path):
+                until(lambda: all(typed.reload(job).status == "done" for job in neighbours))
+        typed.expire(poison)
+    typed.service.reap_expired_leases()
+
+    assert typed.reload(poison).status == "dead"
+    assert [row["status"] for row in typed.attempts(poison)] == ["lease_expired"] * 3
+    assert [typed.reload(job).attempts for job in neighbours] == [1] * 5
+
+
+def test_a_worker_outlives_a_database_that_goes_away(typed: World, tmp_path: Path) -> None:
+    with worker(typed, tmp_path) as process:
+        until(lambda: process.has_said("start_worker"))
+        typed.run(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where datname = current_database() and usename = 'tickwork_worker'"
+        )
+        job = typed.job("quick")
+        until(lambda: typed.reload(job).status == "done")
+
+        assert process.stop() == 0
