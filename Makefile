@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
+# Two at a time, each with a server of its own; the tests of one file stay together.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # Set for another server, as `make test` does itself for a system Postgres 15.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
@@ -13,9 +15,9 @@ demo: $(STAMP)
 	$(BIN)/tickwork demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(PYTEST)
 ifneq ($(SYSTEM_POSTGRES),)
-	TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(BIN)/python -m pytest tests/database
+	TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database
 endif
 
 lint: $(STAMP)

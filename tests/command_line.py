@@ -4,12 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from tests.waiting import until
 from tickwork_local.postgres import die_with_parent
 
 COMMAND = [sys.executable, "-m", "tickwork.cli"]
@@ -68,7 +69,16 @@ def started(*arguments: str, home: Path, output: Path) -> Iterator["subprocess.P
     finally:
         process.kill()
         process.wait()
-        until(lambda: not processes_of(home), f"{processes_of(home)} are left")
+        until(lambda: not processes_of(home), "it left a process")
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody can enter: root's Postgres would keep its data elsewhere, and leave it there."""
+    with TemporaryDirectory(prefix="tickwork-test-") as name:
+        folder = Path(name).resolve()
+        folder.chmod(0o755)
+        yield folder
 
 
 def environment_for(home: Path, settings: dict[str, str]) -> dict[str, str]:
@@ -96,10 +106,3 @@ def processes_of(home: Path) -> list[str]:
 
 def demo_data(home: Path) -> Path:
     return (home.with_name(f"{home.name}-demo") / "postgres").resolve()
-
-
-def until(condition: Callable[[], object], otherwise: str, seconds: float = 60) -> None:
-    give_up_at = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < give_up_at, otherwise
-        time.sleep(0.05)

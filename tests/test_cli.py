@@ -11,8 +11,9 @@ from uuid import UUID
 
 import pytest
 
-from tests.command_line import run, run_all, started, until
+from tests.command_line import run, run_all, started
 from tests.conftest import cloned
+from tests.waiting import until
 from tests.world import World
 from tickwork.cli_output import printable
 from tickwork.database import Connection

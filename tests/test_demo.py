@@ -3,17 +3,25 @@
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import COMMAND, environment_for, processes_of, run, until
+from tests.command_line import COMMAND, environment_for, open_folder, processes_of, run
+from tests.waiting import until
 from tests.world import World
 from tickwork_local.demo import KINDS, summarize
 
 
-def test_every_job_ends_as_it_should_and_nothing_stays_behind(tmp_path: Path) -> None:
-    home = tmp_path / "home"
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
+
+
+def test_every_job_ends_as_it_should_and_nothing_stays_behind(folder: Path) -> None:
+    home = folder / "home"
 
     demo = run("demo", home=home)
 
@@ -28,8 +36,8 @@ def test_every_job_ends_as_it_should_and_nothing_stays_behind(tmp_path: Path) ->
     assert processes_of(home) == []
 
 
-def test_a_demo_whose_parent_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
-    home, output = tmp_path / "home", tmp_path / "output"
+def test_a_demo_whose_parent_is_killed_leaves_nothing_behind(folder: Path) -> None:
+    home, output = folder / "home", folder / "output"
     script = f"import subprocess; subprocess.run({[*COMMAND, 'demo']}, stdout=open({str(output)!r}, 'w'))"
     make = os.spawnve(os.P_NOWAIT, sys.executable, [sys.executable, "-c", script], environment_for(home, {}))
     try:
@@ -38,7 +46,7 @@ def test_a_demo_whose_parent_is_killed_leaves_nothing_behind(tmp_path: Path) -> 
         os.kill(make, signal.SIGKILL)
         os.waitpid(make, 0)
 
-    until(lambda: not processes_of(home), f"{processes_of(home)} are left")
+    until(lambda: not processes_of(home), "something is left", seconds=15)
 
 
 def test_a_job_in_the_wrong_status_fails_the_demo(

@@ -17,6 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.waiting import until
 from tickwork_local.postgres import PostgresFailed, Server, embedded_binaries, running_postgres
 
 DEBIAN = Path("/usr/lib/postgresql/15/bin")
@@ -24,10 +25,12 @@ on_one_version = pytest.mark.parametrize("binaries", ["embedded"], indirect=True
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up its rights")
 
 LAUNCHER = """
-import sys, time
+import signal, sys, time
 from contextlib import suppress
 from pathlib import Path
 from tickwork_local.postgres import running_postgres
+# Whoever runs the tests in the background may ignore it, and so would we.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with running_postgres(Path(sys.argv[1]), binaries=Path(sys.argv[2])) as server:
     with suppress(KeyboardInterrupt):
         print(server.process.pid, flush=True)
@@ -151,7 +154,7 @@ def test_a_taken_port_is_tried_until_it_is_free(cluster: Path, missing: Path, bi
     with running_postgres(cluster, binaries=binaries) as holder:
 
         def leave_once_refused() -> None:
-            eventually(lambda: log.exists() and b"could not create any TCP/IP sockets" in log.read_bytes())
+            until(lambda: log.exists() and b"could not create any TCP/IP sockets" in log.read_bytes())
             holder.stop()
 
         starting = running_postgres(missing, binaries=binaries, port=holder.port, settings=quiet)
@@ -166,7 +169,7 @@ def test_a_killed_parent_takes_the_server_along(cluster: Path, binaries: Path, c
 
     end(parent)
 
-    eventually(lambda: processes(cluster) == [])
+    until(lambda: processes(cluster) == [])
     assert b"database system is shut down" in Path(f"{cluster}.log").read_bytes().splitlines()[-1]
 
 
@@ -176,14 +179,14 @@ def test_a_parent_killed_during_initdb_spoils_nothing(
 ) -> None:
     parent = python(children, LAUNCHER, missing, binaries)
     unfinished = missing.with_name("pg.initdb")
-    eventually(lambda: (unfinished / "PG_VERSION").exists())
+    until(lambda: (unfinished / "PG_VERSION").exists())
     victims = processes(unfinished) if initdb_dies_too else []
 
     end(parent)
     for victim in victims:
         kill(victim, signal.SIGKILL)
 
-    eventually(lambda: processes(missing) + processes(unfinished) == [])
+    until(lambda: processes(missing) + processes(unfinished) == [])
     assert not missing.exists()
     assert any(unfinished.iterdir()) == initdb_dies_too
     with running_postgres(missing, binaries=binaries) as server:
@@ -210,12 +213,12 @@ def test_a_server_starts_while_its_killed_predecessor_shuts_down(
     [checkpointer] = [pid for pid in processes(cluster) if b"checkpointer" in command(pid)]
     kill(checkpointer, signal.SIGSTOP)
     end(parent)
-    eventually(lambda: "stopping" in (cluster / "postmaster.pid").read_text())
+    until(lambda: "stopping" in (cluster / "postmaster.pid").read_text())
     assert is_locked(Path(f"{cluster}.log"))
 
     def finish_once_awaited() -> None:
         try:
-            eventually(lambda: is_locked(Path(f"{cluster}.lock")))
+            until(lambda: is_locked(Path(f"{cluster}.lock")))
         finally:
             kill(checkpointer, signal.SIGCONT)
 
@@ -226,7 +229,7 @@ def test_a_server_starts_while_its_killed_predecessor_shuts_down(
 def test_a_postmaster_that_nobody_reaped_is_not_taken_for_alive(cluster: Path, binaries: Path) -> None:
     owner = cluster.stat().st_uid
     zombie = subprocess.Popen(["true"], user=owner if os.geteuid() == 0 else None)
-    eventually(lambda: command(zombie.pid) == b"")
+    until(lambda: command(zombie.pid) == b"")
     mark = cluster / "postmaster.pid"
     mark.write_text(f"{zombie.pid}\n{cluster}\n")
     os.chown(mark, owner, -1)
@@ -260,11 +263,11 @@ def test_a_launcher_that_ignores_signals_takes_a_stuck_initdb_along(missing: Pat
     ignoring = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     parent = python(children, ignoring + LAUNCHER, missing, stuck)
     unfinished = missing.with_name("pg.initdb")
-    eventually(lambda: processes(unfinished) != [])
+    until(lambda: processes(unfinished) != [])
 
     end(parent)
 
-    eventually(lambda: processes(unfinished) == [])
+    until(lambda: processes(unfinished) == [])
 
 
 @as_root
@@ -336,7 +339,7 @@ def test_a_child_dies_with_its_parent(children: ExitStack) -> None:
 
     end(parent)
 
-    eventually(lambda: command(child) == b"")
+    until(lambda: command(child) == b"")
 
 
 def test_a_child_that_comes_after_its_parent_ends_at_once(children: ExitStack) -> None:
@@ -430,10 +433,3 @@ def is_locked(path: Path) -> bool:
         except BlockingIOError:
             return True
     return False
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "waited for 20 seconds"
-        time.sleep(0.01)

@@ -1,13 +1,13 @@
 """The life of a running job, through the real queue."""
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, LiteralString
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
+from tests.waiting import until
 from tests.world import World
 from tickwork import runtime
 from tickwork.database import Connection
@@ -23,6 +23,12 @@ class Person(BaseModel):
 
 class Greeting(BaseModel):
     text: str
+
+
+class Share(BaseModel):
+    model_config = ConfigDict(ser_json_inf_nan="constants")
+
+    value: float
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +115,39 @@ def test_each_error_ends_the_attempt_in_its_own_way(
     assert ended(world, job) == (status, code)
     assert report.ended == {ending: 1}
     assert world.reload(job).attempts == (0 if ending == "released" else 1)
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def its_own_cause() -> Exception:
+    error = ValueError("round and round")
+    error.__cause__ = error
+    return error
+
+
+@pytest.mark.parametrize("error", [Wordless(), its_own_cause(), Interrupted("by myself")])
+def test_odd_errors_end_the_attempt_like_any_other(world: World, error: Exception) -> None:
+    job = world.job()
+
+    report = work_off(world, raising(error))
+
+    assert report.ended == {"retried": 1}
+    assert world.reload(job).attempts == 1
+
+
+@pytest.mark.parametrize("delay", [-1.0, float("nan"), float("inf"), 1e12])
+@pytest.mark.parametrize("kind", [RateLimited, NotYet])
+def test_an_absurd_delay_is_brought_within_range(world: World, kind: Any, delay: float) -> None:
+    job = world.job()
+
+    work_off(world, raising(kind("x", delay=delay)), max_jobs=1)
+
+    wait = world.value("select extract(epoch from run_at - clock_timestamp()) from jobs where id = %s", job.id)
+    assert world.reload(job).status == "queued"
+    assert wait <= 30 * 86_400
 
 
 def test_the_delay_of_an_error_wins_over_the_policy(world: World) -> None:
@@ -206,6 +245,25 @@ def test_a_result_that_the_queue_refuses_fails_for_good(world: World) -> None:
     assert "there is no job type 'unknown'" in (world.reload(bad_follow_up).error_message or "")
 
 
+def test_a_result_that_is_no_json_fails_for_good(world: World) -> None:
+    job = world.job()
+
+    work_off(world, lambda person, tools: Done(Share(value=float("nan"))))
+
+    assert ended(world, job) == ("failed", "REFUSED")
+
+
+def test_odd_progress_costs_nobody_the_lease(world: World) -> None:
+    job = world.job()
+
+    def run(person: Person, tools: Tools) -> None:
+        for done in (float("nan"), -5, 7):
+            tools.progress(done, 123)  # type: ignore[arg-type]
+            until(lambda: world.reload(job).progress_message == "123")
+
+    assert work_off(world, run).ended == {"done": 1}
+
+
 def test_progress_and_log_lines_reach_the_job(world: World) -> None:
     job = world.job()
     seen: list[tuple[Any, ...]] = []
@@ -230,7 +288,8 @@ def test_a_long_job_keeps_its_lease_by_heartbeats(world: World) -> None:
         before = world.reload(job).lease_expires_at
         # A heartbeat is due after a third of the lease; here the clock of the attempt is a lease ahead.
         attempt_of(tools)._last_beat -= 60
-        renewed.append(until(lambda: world.reload(job).lease_expires_at != before))
+        until(lambda: world.reload(job).lease_expires_at != before)
+        renewed.append(True)
 
     report = work_off(world, run)
 
@@ -369,6 +428,76 @@ def test_a_handler_reads_its_tenants_rows_under_the_lease(world: World) -> None:
     assert world.reload(job).result == {"text": "['own']"}
 
 
+def test_a_handler_that_hangs_in_a_transaction_can_be_left(world: World) -> None:
+    world.type(timeout_seconds=1)
+    job, other = world.job(), world.job()
+    release = threading.Event()
+    # The server ends such a transaction after a minute; the test does not wait that long.
+    name = world.value("select current_database()")
+    world.run(f"alter role tickwork_worker in database {name} set idle_in_transaction_session_timeout = '1s'")
+
+    def run(person: Person, tools: Tools) -> None:
+        if tools.job_id == job.id:
+            tools.under_lease(lambda connection: release.wait(30))
+
+    report = work_off(world, run)
+    release.set()
+
+    assert report.ended == {"retried": 1, "done": 1}
+    assert ended(world, job) == ("queued", "TIMEOUT")
+    assert ended(world, other) == ("done", None)
+
+
+def test_a_transaction_within_a_transaction_is_refused_at_once(world: World) -> None:
+    nested, in_a_write = world.job(), world.job()
+
+    def run(person: Person, tools: Tools) -> Done:
+        if tools.job_id == nested.id:
+            tools.under_lease(lambda connection: tools.under_lease(lambda inner: None))
+        return Done(None, [lambda connection: tools.under_lease(lambda inner: None)])
+
+    work_off(world, run)
+
+    for job in (nested, in_a_write):
+        assert ended(world, job) == ("queued", "UNEXPECTED")
+        assert "RuntimeError" in (world.reload(job).error_message or "")
+
+
+def test_heartbeats_do_not_wait_for_a_neighbours_transaction(world: World) -> None:
+    slow, quick = world.job(), world.job()
+    opened, beaten = threading.Event(), threading.Event()
+
+    def run(person: Person, tools: Tools) -> None:
+        if tools.job_id == slow.id:
+            tools.under_lease(lambda connection: opened.set() or beaten.wait(30))  # type: ignore[func-returns-value]
+        else:
+            opened.wait(30)
+            attempt_of(tools)._last_beat -= 60
+            before = world.reload(quick).lease_expires_at
+            until(lambda: world.reload(quick).lease_expires_at != before)
+            beaten.set()
+
+    threads = [threading.Thread(target=work_off, args=(world, run), kwargs={"max_jobs": 1}) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert [world.reload(job).status for job in (slow, quick)] == ["done", "done"]
+
+
+def test_a_claim_that_fails_later_leaves_the_report_of_what_was_done(world: World) -> None:
+    job = world.job()
+
+    def run(person: Person, tools: Tools) -> None:
+        world.queue.worker_id = ""
+
+    report = work_off(world, run)
+
+    assert report.ended == {"done": 1}
+    assert world.reload(job).status == "done"
+
+
 def test_a_connection_that_breaks_while_the_handler_runs_is_healed(world: World) -> None:
     job = world.job()
 
@@ -419,12 +548,3 @@ def is_reachable(world: World) -> bool:
 
 def attempt_of(tools: Tools) -> Any:
     return tools._under_lease.__self__  # type: ignore[attr-defined]
-
-
-def until(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    give_up_at = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > give_up_at:
-            return False
-        time.sleep(0.01)
-    return True

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.command_line import processes_of, run, started, until
+from tests.command_line import open_folder, processes_of, run, started
+from tests.waiting import until
 from tests.world import World
 from tickwork_local.live import picture
-from tickwork_local.stack import FUNCTIONS
+from tickwork_local.stack import FUNCTIONS, find_stack
 
 # A job that outlasts every patience.
 SLEEPER = """
@@ -33,18 +34,23 @@ main = serve("extract", {"extract_document": Handler(Anything, lambda payload, t
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Of a stack that runs for the whole module."""
-    home = tmp_path_factory.mktemp("stack") / "home"
-    with running(home, FUNCTIONS):
-        yield home
+def home() -> Iterator[Path]:
+    """Of a stack that runs for the whole module, and whose ticker ticks only once."""
+    with open_folder() as folder, running(folder / "home", FUNCTIONS, "--tick-seconds", "3600"):
+        yield folder / "home"
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
 
 
 @contextmanager
 def running(home: Path, functions: Path, *options: str) -> "Iterator[subprocess.Popen[bytes]]":
     output = home.with_name("output")
     with started("up", "--functions", str(functions), *options, home=home, output=output) as stack:
-        until(lambda: status(home)["running"] or stack.poll() is not None, "the stack does not start")
+        until(lambda: find_stack(home) or stack.poll() is not None, "the stack does not start")
         assert stack.poll() is None, output.read_text()
         yield stack
 
@@ -66,8 +72,8 @@ def family_folder(folder: Path, name: str, source: str) -> Path:
 
 
 @pytest.fixture
-def one_function(tmp_path: Path) -> Path:
-    return family_folder(tmp_path / "functions", "extract", (FUNCTIONS / "extract" / "main.py").read_text())
+def one_function(folder: Path) -> Path:
+    return family_folder(folder / "functions", "extract", (FUNCTIONS / "extract" / "main.py").read_text())
 
 
 def test_status_names_the_database_and_the_functions(home: Path) -> None:
@@ -84,7 +90,7 @@ def test_status_names_the_database_and_the_functions(home: Path) -> None:
 def test_a_job_goes_through_the_real_function_at_once(home: Path) -> None:
     job = answer("enqueue", "extract_document", "--tenant", "acme", home=home)
 
-    until(lambda: answer("job", job["id"], home=home)["status"] == "failed", "the ticker runs every 30 s, inserts wake")
+    until(lambda: answer("job", job["id"], home=home)["status"] == "failed", "the insert woke nobody")
 
     ended = answer("job", job["id"], home=home)
     assert ended["error_code"] == "UNKNOWN_TYPE"
@@ -124,9 +130,9 @@ def answer_of_tick(home: Path, family: str) -> Any:
     return report
 
 
-def test_however_it_ends_it_leaves_no_process_and_keeps_the_data(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    functions = family_folder(tmp_path / "functions", "extract", SLEEPER)
+def test_however_it_ends_it_leaves_no_process_and_keeps_the_data(folder: Path) -> None:
+    home = folder / "home"
+    functions = family_folder(folder / "functions", "extract", SLEEPER)
     jobs: list[str] = []
 
     for by, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9), (signal.SIGINT, 130)):
@@ -136,18 +142,18 @@ def test_however_it_ends_it_leaves_no_process_and_keeps_the_data(tmp_path: Path)
             assert len(processes_of(home)) > 3
             stack.send_signal(by)
             assert stack.wait(30) == code
-            until(lambda: not processes_of(home), f"{processes_of(home)} are left after {by.name}")
+            until(lambda: not processes_of(home), f"something is left after {by.name}", seconds=20)
         # A killed stack cannot take its file along.
         assert (home / "stack.json").exists() == (by == signal.SIGKILL)
         assert status(home) == {"running": False}
-        assert "Traceback" not in (tmp_path / "output").read_text()
+        assert "Traceback" not in (folder / "output").read_text()
 
     with running(home, functions):
         assert [job["id"] for job in reversed(answer("jobs", home=home))] == jobs
 
 
-def test_reset_starts_with_an_empty_database_and_touches_nothing_else(tmp_path: Path, one_function: Path) -> None:
-    home = tmp_path / "home"
+def test_reset_starts_with_an_empty_database_and_touches_nothing_else(folder: Path, one_function: Path) -> None:
+    home = folder / "home"
     with running(home, one_function) as stack:
         answer("enqueue", "extract_document", "--tenant", "acme", home=home)
         (home / "notes").write_text("mine")
@@ -160,9 +166,9 @@ def test_reset_starts_with_an_empty_database_and_touches_nothing_else(tmp_path: 
     assert (home / "notes").read_text() == "mine"
 
 
-def test_a_function_that_cannot_start_is_shown_with_the_end_of_its_log(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    functions = family_folder(tmp_path / "functions", "broken", "import nonexistent")
+def test_a_function_that_cannot_start_is_shown_with_the_end_of_its_log(folder: Path) -> None:
+    home = folder / "home"
+    functions = family_folder(folder / "functions", "broken", "import nonexistent")
 
     asked = run("up", "--functions", str(functions), home=home)
 
@@ -172,14 +178,14 @@ def test_a_function_that_cannot_start_is_shown_with_the_end_of_its_log(tmp_path:
     until(lambda: not processes_of(home), "it left a process")
 
 
-def test_a_home_that_holds_other_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "logs").mkdir()
+def test_a_home_that_holds_other_files_is_refused(folder: Path) -> None:
+    (folder / "logs").mkdir()
 
-    asked = run("up", "--reset", home=tmp_path)
+    asked = run("up", "--reset", home=folder)
 
     assert asked.returncode == 1
-    assert f"{tmp_path} holds other files" in asked.stderr
-    assert (tmp_path / "logs").exists()
+    assert f"{folder} holds other files" in asked.stderr
+    assert (folder / "logs").exists()
 
 
 @pytest.mark.parametrize("width", [36, 60, 80, 120])

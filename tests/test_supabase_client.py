@@ -66,7 +66,13 @@ def test_a_member_inserts_follows_and_steers_a_job(
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("status", "done"), ("attempts", -999), ("max_attempts", 25), ("family", "other"), ("created_by", str(uuid4()))],
+    [
+        ("status", "done"),
+        ("attempts", -999),
+        ("max_attempts", 25),
+        ("family", "other"),
+        ("created_by", "11111111-1111-4111-8111-111111111111"),
+    ],
 )
 def test_a_column_that_is_not_the_clients_is_refused(
     world: World, tenant: UUID, user: str, supabase: SupabaseServer, column: str, value: object

@@ -5,14 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.waiting import until
 from tests.world import World
 
 FUNCTION = """
@@ -74,13 +74,6 @@ def worker(world: World, folder: Path, **environment: str) -> Iterator[Process]:
     finally:
         process.popen.kill()
         process.popen.wait()
-
-
-def until(condition: Callable[[], object]) -> None:
-    give_up_at = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < give_up_at, "it did not come true in time"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -168,6 +161,20 @@ def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_d
     assert typed.reload(poison).status == "dead"
     assert [row["status"] for row in typed.attempts(poison)] == ["lease_expired"] * 3
     assert [typed.reload(job).attempts for job in neighbours] == [1] * 5
+
+
+def test_a_job_that_cannot_be_read_does_not_end_the_worker(typed: World, tmp_path: Path) -> None:
+    # Past the checks, as no client can: a date that Python has no word for.
+    poison = typed.job("quick", max_attempts=1)
+    typed.run("update jobs set run_at = '4000-01-01 BC'")
+    typed.run("update jobs set created_at = '4000-01-01 BC'")
+    healthy = typed.job("quick")
+
+    with worker(typed, tmp_path) as process:
+        until(lambda: typed.reload(healthy).status == "done")
+
+        assert process.stop() == 0
+    assert typed.value("select status from jobs where id = %s", poison.id) == "running"
 
 
 def test_a_worker_outlives_a_database_that_goes_away(typed: World, tmp_path: Path) -> None:

@@ -12,4 +12,4 @@ if ! command -v pgbouncer >/dev/null && ! test -x /usr/sbin/pgbouncer; then
 fi
 
 make -s .venv/.installed
-TICKWORK_TEST_PGBOUNCER=1 .venv/bin/python -m pytest "$@"
+TICKWORK_TEST_PGBOUNCER=1 .venv/bin/python -m pytest --numprocesses 2 --dist loadfile "$@"

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 from typer.exceptions import TyperException
@@ -12,7 +12,7 @@ from tickwork import cli_input, migrations
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
 from tickwork.database import Database
 from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
-from tickwork.jobs import Job
+from tickwork.jobs import Job, Status
 from tickwork.queue import Queue
 from tickwork.settings import load_settings
 
@@ -21,7 +21,7 @@ tenants_app = typer.Typer(help="List the tenants, or add one.", invoke_without_c
 app.add_typer(tenants_app, name="tenants")
 
 HOME = Path(os.environ.get("TICKWORK_HOME") or ".tickwork")
-STATUSES = ("queued", "running", "done", "failed", "dead", "cancelled")
+STATUSES = get_args(Status)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 DatabaseUrl = Annotated[

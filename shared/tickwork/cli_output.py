@@ -23,11 +23,11 @@ COLOURS = {
 }
 
 # Of use to the queue and to nobody who reads.
-HIDDEN = ("lease_token", "lease_seconds", "timeout_seconds", "deduplicated")
+HIDDEN = ("lease_token", "lease_seconds", "timeout_seconds")
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, default=as_json, ensure_ascii=False, indent=2))
+    print(json.dumps(value, default=as_json, indent=2))
 
 
 def as_json(value: Any) -> str:
@@ -81,7 +81,11 @@ def note(job: Job) -> str:
 
 def soon(time: datetime) -> str:
     seconds = (time - datetime.now(UTC)).total_seconds()
-    return moment(time) if seconds > 3600 else f"in {seconds / 60:.0f} min" if seconds > 90 else f"in {seconds:.0f} s"
+    if seconds < 90:
+        return f"in {seconds:.0f} s"
+    if seconds < 3600:
+        return f"in {seconds / 60:.0f} min"
+    return moment(time)
 
 
 def print_job(job: Mapping[str, Any], attempts: Iterable[Mapping[str, Any]], why: str) -> None:
@@ -90,9 +94,8 @@ def print_job(job: Mapping[str, Any], attempts: Iterable[Mapping[str, Any]], why
             print(f"{name:<20} {fact(value)}")
     for attempt in attempts:
         seconds = (attempt["finished_at"] - attempt["started_at"]).total_seconds()
-        print(
-            f"\nattempt {attempt['number']} {attempt['status']} after {seconds:.2f} s on {fact(attempt['worker_id'])}"
-        )
+        ending = f"{attempt['status']} after {seconds:.2f} s on {fact(attempt['worker_id'])}"
+        print(f"\nattempt {attempt['number']} {ending}")
         if attempt["error_code"]:
             print(f"  {fact(attempt['error_code'])}: {fact(attempt['error_message'])}")
         for line in (attempt["logs"] or "").splitlines():
@@ -105,7 +108,7 @@ def fact(value: Any) -> str:
         case datetime():
             return moment(value)
         case dict() | list():
-            return json.dumps(value, ensure_ascii=False)
+            return printable(json.dumps(value, ensure_ascii=False))
         case _:
             return printable(str(value))
 

@@ -1,8 +1,9 @@
-"""The one connection of a process: shared by its threads, healed when it breaks, at home behind a pooler."""
+"""The connection of a process: shared by its threads, healed when it breaks, at home behind a pooler."""
 
 import select
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -15,52 +16,64 @@ T = TypeVar("T")
 
 
 class Database:
-    """Calls are made one at a time; none leaves state behind in the session."""
+    """One connection for the verbs, which take turns on it, and a second one while a handler's transaction is open."""
 
     def __init__(self, url: str, name: str = "tickwork") -> None:
         self._url = url
         self._name = name
         self._lock = threading.Lock()
         self._connection: Connection | None = None
+        self._spare: Connection | None = None
 
     def rows(self, query: str, parameters: Mapping[str, Any], *, repeatable: bool = True) -> list[DictRow]:
-        """Run one statement in a transaction of its own, in one round trip."""
-        return self._run(lambda connection: connection.execute(query, parameters).fetchall(), repeatable)
-
-    def transaction(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction; it may run a second time if the connection breaks under it."""
-
-        def in_transaction(connection: Connection) -> T:
-            with connection.transaction():
-                return work(connection)
-
-        return self._run(in_transaction, repeatable=True)
-
-    def close(self) -> None:
-        with self._lock:
-            if self._connection:
-                self._connection.close()
-
-    def _run(self, work: Callable[[Connection], T], repeatable: bool) -> T:
+        """Run one statement in a transaction of its own; once more if the connection turns out to be dead."""
         with self._lock:
             for is_last in (not repeatable, True):
-                connection = self._healthy_connection()
+                self._connection = self._healthy(self._connection)
                 try:
-                    return work(connection)
+                    return self._connection.execute(query, parameters).fetchall()
                 except psycopg.Error as error:
-                    if is_last or not connection.broken:
+                    if is_last or not self._connection.broken:
                         raise translated(error) from error
         raise AssertionError("the last round returns or raises")
 
-    def _healthy_connection(self) -> Connection:
-        if self._connection is None or self._connection.closed or _was_hung_up(self._connection):
-            if self._connection:
-                self._connection.close()
+    def transaction(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in one transaction, once: nobody knows whether a commit whose answer got lost took place."""
+        # Not on the connection of the verbs: a heartbeat must not wait for what a handler does.
+        with self._lent() as connection:
             try:
-                self._connection = connect(self._url, self._name)
+                with connection.transaction():
+                    return work(connection)
             except psycopg.Error as error:
                 raise translated(error) from error
-        return self._connection
+
+    def close(self) -> None:
+        for connection in (self._connection, self._spare):
+            if connection:
+                connection.close()
+
+    @contextmanager
+    def _lent(self) -> Iterator[Connection]:
+        with self._lock:
+            spare, self._spare = self._spare, None
+        connection = self._healthy(spare)
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                surplus, self._spare = self._spare, connection
+            if surplus:
+                surplus.close()
+
+    def _healthy(self, connection: Connection | None) -> Connection:
+        if connection and not connection.closed and not _was_hung_up(connection):
+            return connection
+        if connection:
+            connection.close()
+        try:
+            return connect(self._url, self._name)
+        except psycopg.Error as error:
+            raise translated(error) from error
 
 
 def connect(url: str, name: str) -> Connection:
@@ -93,5 +106,6 @@ def translated(error: psycopg.Error) -> Exception:
 
 def _was_hung_up(connection: Connection) -> bool:
     # Between two statements the server has nothing to say, unless it closes the line.
-    readable, _, _ = select.select([connection.fileno()], [], [], 0)
-    return bool(readable)
+    line = select.poll()
+    line.register(connection.fileno(), select.POLLIN)
+    return bool(line.poll(0))

@@ -34,7 +34,9 @@ class Tools:
 
     def progress(self, done: float, message: str | None = None) -> None:
         """Say how much is done, from 0 to 1; raises Interrupted if the attempt is to stop."""
-        self.latest_progress = (min(max(done, 0.0), 1.0), message)
+        # Compared this way round, what is no number counts as nothing done.
+        share = min(float(done), 1.0) if float(done) >= 0 else 0.0
+        self.latest_progress = (share, None if message is None else str(message))
         self.check()
 
     def check(self) -> None:
@@ -50,13 +52,17 @@ class Tools:
     def seconds_left(self) -> float:
         return self._ends_at - time.monotonic()
 
-    def log(self, message: str, severity: Severity = "INFO", **fields: Any) -> None:
+    def log(self, message: str, severity: Severity = "INFO", /, **fields: Any) -> None:
         """Write a log line; the last ones are kept with the attempt, for the tenant to read."""
         self._lines.append(presentable(" ".join([message, *(f"{name}={value}" for name, value in fields.items())])))
         log(message, severity, **fields)
 
     def under_lease(self, work: Callable[[Any], T]) -> T:
-        """Run `work(connection)` in a transaction in which the rows of the job's tenant are open."""
+        """Run `work(connection)` in a transaction of its own in which the rows of the job's tenant are open.
+
+        What it writes stays, however the attempt ends, so that a later one finds it: to write with the completion or
+        not at all, return it in Done.
+        """
         result: T = self._under_lease(work)
         return result
 

@@ -49,18 +49,30 @@ _one_at_a_time = threading.Lock()
 
 def log_exception(verb: str, error: BaseException) -> None:
     """For the operator: the whole traceback, without passwords and without the values of a payload."""
-    log(verb, "ERROR", exception="\n".join(_told(each) for each in _with_causes(error)))
+    log(verb, "ERROR", exception="\n".join(_told(each) for each in reversed(_with_causes(error))))
 
 
-def _with_causes(error: BaseException | None) -> list[BaseException]:
-    if error is None:
-        return []
-    return [*_with_causes(error.__cause__ or (None if error.__suppress_context__ else error.__context__)), error]
+def text_of(error: BaseException) -> str:
+    """Its text, even if it has a defect of its own, and without the values of a payload."""
+    try:
+        # The text of a validation error quotes the values, and these are the tenant's.
+        return error.json(include_input=False, include_url=False) if isinstance(error, ValidationError) else str(error)
+    except Exception:
+        return f"an error without a text: {type(error).__name__}"
+
+
+def _with_causes(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    # An error may be its own cause.
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return chain
 
 
 def _told(error: BaseException) -> str:
-    # The text of a validation error quotes the values, and these are the tenant's.
-    text = error.json(include_input=False, include_url=False) if isinstance(error, ValidationError) else str(error)
+    text = text_of(error)
     return "Traceback:\n" + "".join(traceback.format_tb(error.__traceback__)) + f"{type(error).__name__}: {text}"
 
 

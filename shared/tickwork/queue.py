@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -179,9 +178,9 @@ class Queue:
 def perform(write: Write, connection: Connection) -> None:
     try:
         write(connection)
-    except psycopg.OperationalError:
-        raise
     except psycopg.Error as error:
+        if connection.broken:
+            raise
         raise WriteFailed(str(error), sqlstate=error.sqlstate) from error
 
 
@@ -193,7 +192,7 @@ def check_integers(arguments: Mapping[str, Any]) -> None:
     for name, value in arguments.items():
         # The database would look for a function that takes larger numbers, and say that there is none.
         if isinstance(value, int) and abs(value) >= 2**31:
-            raise InvalidRequest(f"{name}: {value} is out of range", sqlstate="TWARG")
+            raise InvalidRequest(f"{name}: {value} is out of range, it must fit into 32 bits", sqlstate="TWARG")
 
 
 def lease_of(job: Job) -> dict[str, Any]:
@@ -202,17 +201,22 @@ def lease_of(job: Job) -> dict[str, Any]:
 
 def as_given(value: Any) -> Jsonb:
     """What somebody wants enqueued goes in as it is, or not at all."""
-    try:
-        # The database would refuse both as well, but only after having parsed them.
-        text = json.dumps(value, allow_nan=False)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidRequest(f"payload: is not JSON ({error})", sqlstate="TWPAY") from error
-    return Jsonb(value, dumps=lambda _: text)
+    if storable(value) != value:
+        raise InvalidRequest("payload: must not contain \\u0000 or half a surrogate pair", sqlstate="22P05")
+    return as_json("payload", value)
 
 
 def as_stored(value: Any) -> Jsonb | None:
     """What a handler produced is stored without the characters that Postgres cannot hold."""
-    return None if value is None else Jsonb(storable(value), dumps=partial(json.dumps, allow_nan=False))
+    return None if value is None else as_json("result", storable(value))
+
+
+def as_json(field: str, value: Any) -> Jsonb:
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidRequest(f"{field}: is not JSON ({error})", sqlstate="TWPAY") from error
+    return Jsonb(value, dumps=lambda _: text)
 
 
 def storable(value: Any) -> Any:

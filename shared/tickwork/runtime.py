@@ -21,7 +21,7 @@ from tickwork.errors import (
 )
 from tickwork.handler import Handlers, Tools
 from tickwork.jobs import Done, Failed, Job, Lost, Outcome, Released, Report
-from tickwork.logs import bound, log, log_exception, presentable
+from tickwork.logs import bound, log, log_exception, presentable, text_of
 from tickwork.queue import Queue
 
 # How often the runtime looks at a running handler.
@@ -32,6 +32,7 @@ PROGRESS_SECONDS = 1.0
 STOP_SECONDS = 5.0
 # When to try again to reach the database with an outcome.
 SETTLE_AGAIN_SECONDS = (0.2, 1.0, 4.0)
+LONGEST_DELAY_SECONDS = 30 * 86_400.0
 
 
 class Deadline:
@@ -60,7 +61,7 @@ class Deadline:
 def work(queue: Queue, family: str, handlers: Handlers, deadline: Deadline) -> Report:
     """Claim, run and settle jobs of one family, one at a time, until none is due or time is short."""
     report = Report(family)
-    while deadline.is_far() and (job := queue.claim_next_job(family)):
+    while deadline.is_far() and (job := claim(queue, family, report)):
         deadline.count_job()
         with bound(**labels(job)):
             log("claim")
@@ -68,6 +69,17 @@ def work(queue: Queue, family: str, handlers: Handlers, deadline: Deadline) -> R
             outcome = run(attempt, handlers, deadline)
             report.add(settle(queue, job, outcome, attempt.tools.logs()))
     return report
+
+
+def claim(queue: Queue, family: str, report: Report) -> Job | None:
+    try:
+        return queue.claim_next_job(family)
+    except QueueError as error:
+        if report.claimed == 0:
+            raise
+        # What was done so far is worth reporting; the next wake-up sees for itself.
+        log("fail_to_claim", "WARNING", reason=str(error))
+        return None
 
 
 def labels(job: Job) -> dict[str, object]:
@@ -117,6 +129,7 @@ class Attempt:
         self._lease_seconds = job.lease_seconds or 60
         self._last_beat = self._leased_at = time.monotonic()
         self._sent_progress: tuple[float, str | None] | None = None
+        self._holder: int | None = None
 
     def start(self, handlers: Handlers) -> None:
         # A thread of its own, so that a handler that hangs or will not stop can be left behind.
@@ -167,17 +180,25 @@ class Attempt:
     def _handle(self, handlers: Handlers) -> None:
         try:
             self._outcome = handle(self.job, handlers, self.tools)
-        except Interrupted:
-            self._outcome = self._interruption or Released()
+        except Interrupted as error:
+            self._outcome = self._interruption or Failed(error.code, text_of(error))
         except BaseException as error:
             self._outcome = outcome_of(error)
         finally:
             self._finished.set()
 
     def _under_lease(self, work: Callable[[Connection], Any]) -> Any:
+        # The second transaction would wait for the job's row, which the first one holds, for ever.
+        if self._finished.is_set() or self._holder == threading.get_ident():
+            raise RuntimeError("a transaction under this lease is open already: use its connection")
+
         def held(connection: Connection) -> Any:
             self._queue.hold_job(self.job, connection)
-            return work(connection)
+            self._holder = threading.get_ident()
+            try:
+                return work(connection)
+            finally:
+                self._holder = None
 
         return self._queue.database.transaction(held)
 
@@ -195,11 +216,11 @@ def outcome_of(error: BaseException) -> Outcome:
         case NotYet():
             return Released(error.delay)
         case Permanent():
-            return Failed(error.code, str(error), retryable=False)
+            return Failed(error.code, text_of(error), retryable=False)
         case Retryable():
-            return Failed(error.code, str(error), delay=error.delay)
+            return Failed(error.code, text_of(error), delay=error.delay)
         case JobError():
-            return Failed(error.code, str(error))
+            return Failed(error.code, text_of(error))
         case LeaseLost():
             return Lost()
         case Unavailable():
@@ -217,7 +238,7 @@ def settle(queue: Queue, job: Job, outcome: Outcome, logs: str | None = None) ->
             ending = write(queue, job, outcome, logs)
         except LeaseLost:
             ending = "lost"
-        except Unavailable as error:
+        except QueueError as error:
             log("miss_settle", "WARNING", reason=str(error))
             if pause is not None:
                 time.sleep(pause)
@@ -232,7 +253,7 @@ def write(queue: Queue, job: Job, outcome: Outcome, logs: str | None) -> str:
     match outcome:
         case Done():
             try:
-                result = outcome.result.model_dump(mode="json") if outcome.result else None
+                result = None if outcome.result is None else outcome.result.model_dump(mode="json")
                 return queue.complete_job(job, result, outcome.follow_ups, outcome.writes, logs).status
             except (LeaseLost, Unavailable):
                 raise
@@ -243,15 +264,21 @@ def write(queue: Queue, job: Job, outcome: Outcome, logs: str | None) -> str:
                 return write(queue, job, outcome_of(failure), logs)
         case Failed():
             error = {"code": outcome.code, "message": presentable(outcome.message)}
-            status = queue.fail_job(job, error, outcome.retryable, outcome.delay, logs).status
+            delay = None if outcome.delay is None else within_range(outcome.delay)
+            status = queue.fail_job(job, error, outcome.retryable, delay, logs).status
             return "retried" if status == "queued" else status
         case Released():
-            status = queue.release_job(job, outcome.delay).status
+            status = queue.release_job(job, within_range(outcome.delay)).status
             return "released" if status == "queued" else status
         case Lost():
             raise LeaseLost("the lease was lost while the handler ran")
         case _:
             assert_never(outcome)
+
+
+def within_range(delay: float) -> float:
+    # A date of long ago in a Retry-After header is a negative delay; what is no number is none at all.
+    return min(delay, LONGEST_DELAY_SECONDS) if delay > 0 else 0.0
 
 
 def code_of(outcome: Outcome) -> str | None:

@@ -3,6 +3,7 @@
 import random
 import signal
 import threading
+import time
 from types import FrameType
 
 import psycopg
@@ -11,11 +12,13 @@ from tickwork.database import connect
 from tickwork.errors import QueueError
 from tickwork.handler import Handlers
 from tickwork.jobs import Report
-from tickwork.logs import log
+from tickwork.logs import log, log_exception
 from tickwork.queue import Queue
 from tickwork.runtime import Deadline, work
 
 POLL_SECONDS = 1.0
+# How soon an idle worker notices a signal.
+STOP_LOOK_SECONDS = 0.1
 
 
 class Worker:
@@ -27,24 +30,24 @@ class Worker:
         self._handlers = handlers
         self._listen_url = listen_url
         self._wake = threading.Event()
-        self._stopped = threading.Event()
+        self._is_stopped = False
         self._deadline = Deadline(float("inf"), 2**62, grace_seconds)
 
     def run(self) -> Report:
         threading.Thread(target=self._listen, daemon=True).start()
         log("start_worker", family=self._family, worker_id=self._queue.worker_id)
         total = Report(self._family)
-        while not self._stopped.is_set():
+        while not self._is_stopped:
             self._wake.clear()
             total.include(self._work())
-            self._wake.wait(POLL_SECONDS * random.uniform(0.8, 1.2))
+            self._wait(POLL_SECONDS * random.uniform(0.8, 1.2))
         log("stop_worker", family=self._family, **total.ended)
         return total
 
     def stop(self, signal_number: int = 0, frame: FrameType | None = None) -> None:
-        self._stopped.set()
+        # No lock may be taken here: the signal may have come while this very thread held it.
+        self._is_stopped = True
         self._deadline.stop()
-        self._wake.set()
 
     def stop_on_signals(self) -> None:
         signal.signal(signal.SIGTERM, self.stop)
@@ -55,11 +58,19 @@ class Worker:
             return work(self._queue, self._family, self._handlers, self._deadline)
         except QueueError as error:
             log("fail_to_claim", "WARNING", reason=str(error), hint=error.hint)
-            return Report(self._family)
+        except Exception as error:
+            # One job that cannot even be read must not end the worker of all the others.
+            log_exception("fail_to_claim", error)
+        return Report(self._family)
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._is_stopped and not self._wake.wait(STOP_LOOK_SECONDS) and time.monotonic() < until:
+            pass
 
     def _listen(self) -> None:
         # Only a hint: behind a transaction-mode pooler nothing ever arrives here, and polling is enough.
-        while not self._stopped.is_set():
+        while not self._is_stopped:
             try:
                 with connect(self._listen_url, f"tickwork {self._family} listener") as connection:
                     connection.execute("listen tickwork")
@@ -68,4 +79,4 @@ class Worker:
                             self._wake.set()
             except psycopg.Error as error:
                 log("lose_listener", "WARNING", reason=str(error).strip())
-            self._stopped.wait(10)
+            time.sleep(10)

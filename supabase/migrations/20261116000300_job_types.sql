@@ -9,10 +9,11 @@ as $$
   select case jsonb_typeof(is_backoff.backoff)
     when 'array' then
       jsonb_array_length(is_backoff.backoff) between 1 and 25
-      and not jsonb_path_exists(is_backoff.backoff, '$[*] ? (@.type() != "number" || @ < 0 || @ > 2592000)')
+      and not jsonb_path_exists(is_backoff.backoff, 'strict $[*] ? (@.type() != "number" || @ < 0 || @ > 2592000)')
     when 'object' then
-      jsonb_path_exists(is_backoff.backoff, '$ ? (@.base >= 0 && @.factor >= 1 && @.factor <= 100)')
-      and jsonb_path_exists(is_backoff.backoff, '$.cap ? (@ >= 0 && @ <= 2592000)')
+      jsonb_path_exists(is_backoff.backoff, 'strict $.base ? (@ >= 0 && @ <= 2592000)', silent => true)
+      and jsonb_path_exists(is_backoff.backoff, 'strict $.factor ? (@ >= 1 && @ <= 100)', silent => true)
+      and jsonb_path_exists(is_backoff.backoff, 'strict $.cap ? (@ >= 0 && @ <= 2592000)', silent => true)
     else false
   end;
 $$;
@@ -45,13 +46,32 @@ create table public.job_types (
 );
 
 comment on table public.job_types is
-  'The kinds of job. A change takes effect at the next enqueue (attempts) or claim (lease, timeout, backoff).';
+  'The kinds of job. A change takes effect at the next enqueue (family, attempts), claim (lease, timeout) or failed '
+  'attempt (backoff).';
 comment on column public.job_types.payload_schema is
   'JSON Schema of the payload, checked at enqueue where the server has pg_jsonschema.';
 comment on column public.job_types.backoff is
   'Delays before the next attempt: a list of seconds (the last one repeats) or {"base": 5, "factor": 2, "cap": 3600}.';
 comment on column public.job_types.is_active is
   'An inactive type takes no new jobs; those already queued still run.';
+
+create function tickwork.note_update()
+returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  new.updated_at := clock_timestamp();
+  return new;
+end
+$$;
+
+create trigger note_update
+before update on public.job_types
+for each row
+execute function tickwork.note_update();
+
+revoke execute on function tickwork.note_update from public, anon, authenticated, service_role;
 
 alter table public.job_types enable row level security;
 alter table public.job_types force row level security;

@@ -35,6 +35,7 @@ create table public.jobs (
   finished_at timestamptz,
   constraint status_is_known check (status in ('queued', 'running', 'done', 'failed', 'dead', 'cancelled')),
   constraint source_is_known check (source in ('manual', 'event', 'schedule', 'system')),
+  constraint priority_is_0_to_100 check (priority between 0 and 100),
   constraint attempts_are_counted check (attempts >= 0 and max_attempts >= 1),
   constraint only_running_jobs_are_leased check (
     (status = 'running') = (lease_token is not null)

@@ -100,6 +100,14 @@ begin
       using errcode = 'TWPAY', hint = 'Flatten the payload.';
   end if;
 
+  -- The text is looked at first, because hardly any payload has such a number.
+  if check_payload.payload::text ~ '[0-9]{255}'
+    and jsonb_path_exists(check_payload.payload, 'strict $.** ? (@.type() == "number" && (@ > 1e308 || @ < -1e308))')
+  then
+    raise exception 'payload: holds a number beyond 1e308'
+      using errcode = 'TWPAY', hint = 'Hardly any language could read it. Send it as a string.';
+  end if;
+
   if check_payload.schema is not null and tickwork.knows_json_schema() then
     execute 'select extensions.jsonb_matches_schema($1, $2)'
     into is_valid
@@ -109,6 +117,25 @@ begin
       raise exception 'payload: does not match the schema of its type'
         using errcode = 'TWPAY', hint = 'See payload_schema in job_types.';
     end if;
+  end if;
+end
+$$;
+
+create function tickwork.check_run_at(run_at timestamptz)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if check_run_at.run_at is null or not isfinite(check_run_at.run_at) then
+    raise exception 'run_at: must be a point in time, not %', coalesce(check_run_at.run_at::text, 'null')
+      using errcode = 'TWRUN', hint = 'Give now() to run the job as soon as possible.';
+  end if;
+
+  if check_run_at.run_at not between '1900-01-01 00:00Z' and '9998-12-31 00:00Z' then
+    raise exception 'run_at: % is out of range, the years 1900 to 9998 are allowed', check_run_at.run_at
+      using errcode = 'TWRUN', hint = 'Not every language can read such a date.';
   end if;
 end
 $$;
@@ -148,6 +175,7 @@ begin
   new.created_by := tickwork.caller_id();
 
   perform tickwork.check_payload(new.payload, job_type.payload_schema);
+  perform tickwork.check_run_at(new.run_at);
   perform tickwork.check_key('idempotency_key', new.idempotency_key);
   perform tickwork.check_key('dedupe_key', new.dedupe_key);
   perform tickwork.check_key('lane', new.lane);
@@ -156,11 +184,6 @@ begin
   if new.priority not between 0 and 100 then
     raise exception 'priority: % is out of range, 0 to 100 are allowed', new.priority
       using errcode = 'TWPRI', hint = 'Higher runs first; 0 is the default.';
-  end if;
-
-  if not isfinite(new.run_at) then
-    raise exception 'run_at: must be a point in time, not %', new.run_at
-      using errcode = 'TWRUN', hint = 'Leave it out to run the job as soon as possible.';
   end if;
 
   if new.max_attempts not between 1 and 25 then
@@ -238,24 +261,39 @@ volatile
 set search_path = ''
 as $$
 declare
-  started_at timestamptz := clock_timestamp();
   ids uuid[];
 begin
+  -- Two batches with the same keys in another order would wait for each other in a circle.
+  if cardinality(insert_jobs.requests) > 1 then
+    perform pg_advisory_xact_lock(hashtextextended(tenant.id::text, 0))
+    from (
+      select distinct request.tenant_id
+      from unnest(insert_jobs.requests) as request
+      where request.idempotency_key is not null or request.dedupe_key is not null
+      order by request.tenant_id
+    ) as tenant(id);
+  end if;
+
   -- A second round is needed only when the job that held a key ended between the insert and the look.
   for round in 1 .. 10 loop
-    -- In the order of the keys, so that two batches wait for each other in one direction only.
     insert into public.jobs (
       id, tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane,
       max_attempts, correlation_id, source, source_ref
     )
     select
-      request.id, request.tenant_id, request.type, request.payload, request.priority,
-      -- First asked for, first served, whatever the order of the insert.
-      coalesce(request.run_at, started_at + (request.ordinality - 1) * interval '1 microsecond'),
+      request.id, request.tenant_id, request.type, request.payload, request.priority, request.run_at,
       request.idempotency_key, request.dedupe_key, request.lane,
       request.max_attempts, request.correlation_id, coalesce(request.source, 'manual'), request.source_ref
     from unnest(insert_jobs.requests) with ordinality as request
-    order by request.idempotency_key, request.dedupe_key, request.tenant_id, request.type, request.ordinality
+    -- A repeat is answered even when its type takes no new jobs any more.
+    where not exists (
+      select
+      from public.jobs as same
+      where same.tenant_id = request.tenant_id
+        and same.type = request.type
+        and same.idempotency_key = request.idempotency_key
+    )
+    order by request.ordinality
     on conflict do nothing;
 
     select array_agg(
@@ -376,42 +414,57 @@ comment on function public.enqueue_job is
 
 -- Many at once.
 
+create function tickwork.check_objects(field text, objects jsonb, names text[])
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+declare
+  stranger text;
+begin
+  if jsonb_typeof(check_objects.objects) is distinct from 'array' then
+    raise exception '%: must be an array of objects', check_objects.field
+      using errcode = 'TWARG', hint = format('For one: [{%s: ...}].', to_json(check_objects.names[1]));
+  end if;
+
+  if jsonb_array_length(check_objects.objects) > 10000 then
+    raise exception '%: % are too many, at most 10000 are allowed',
+      check_objects.field, jsonb_array_length(check_objects.objects)
+      using errcode = 'TWBIG', hint = 'Send them in several batches.';
+  end if;
+
+  select format(
+    '%s[%s]: %s',
+    check_objects.field, object.ordinality - 1, coalesce('unknown field ' || name.of_field, 'must be an object')
+  )
+  into stranger
+  from jsonb_array_elements(check_objects.objects) with ordinality as object
+  left join lateral jsonb_object_keys(
+    case jsonb_typeof(object.value) when 'object' then object.value else '{}' end
+  ) as name(of_field) on true
+  where jsonb_typeof(object.value) <> 'object'
+    or name.of_field <> all (check_objects.names)
+  limit 1;
+
+  if found then
+    raise exception '%', stranger
+      using errcode = 'TWARG', hint = format('The fields are %s.', array_to_string(check_objects.names, ', '));
+  end if;
+end
+$$;
+
 create function tickwork.requests_from(jobs jsonb, tenant_id uuid, source text, source_ref text, correlation_id text)
 returns tickwork.job_request[]
 language plpgsql
 volatile
 set search_path = ''
 as $$
-declare
-  stranger text;
 begin
-  if jsonb_typeof(requests_from.jobs) is distinct from 'array' then
-    raise exception 'jobs: must be an array of objects'
-      using errcode = 'TWARG', hint = 'For one job: [{"type": ..., "payload": {...}}].';
-  end if;
-
-  if jsonb_array_length(requests_from.jobs) > 10000 then
-    raise exception 'jobs: % jobs are too many, at most 10000 are allowed', jsonb_array_length(requests_from.jobs)
-      using errcode = 'TWBIG', hint = 'Enqueue them in several batches.';
-  end if;
-
-  select format('jobs[%s]: %s', job.ordinality - 1, coalesce('unknown field ' || field.name, 'must be an object'))
-  into stranger
-  from jsonb_array_elements(requests_from.jobs) with ordinality as job
-  left join lateral jsonb_object_keys(
-    case jsonb_typeof(job.value) when 'object' then job.value else '{}' end
-  ) as field(name) on true
-  where jsonb_typeof(job.value) <> 'object'
-    or field.name not in (
-      'tenant_id', 'type', 'payload', 'priority', 'run_at', 'idempotency_key', 'dedupe_key', 'lane',
-      'max_attempts', 'correlation_id'
-    )
-  limit 1;
-
-  if found then
-    raise exception '%', stranger
-      using errcode = 'TWARG', hint = 'The fields are the parameters of enqueue_job.';
-  end if;
+  perform tickwork.check_objects('jobs', requests_from.jobs, array[
+    'tenant_id', 'type', 'payload', 'priority', 'run_at', 'idempotency_key', 'dedupe_key', 'lane',
+    'max_attempts', 'correlation_id'
+  ]);
 
   return array(
     select row(
@@ -483,6 +536,8 @@ revoke execute on function
   tickwork.check_key,
   tickwork.knows_json_schema,
   tickwork.check_payload,
+  tickwork.check_run_at,
+  tickwork.check_objects,
   tickwork.fill_in_job,
   tickwork.announce_jobs,
   tickwork.insert_jobs,
@@ -499,11 +554,13 @@ grant execute on function
   tickwork.check_size,
   tickwork.check_key,
   tickwork.knows_json_schema,
-  tickwork.check_payload
+  tickwork.check_payload,
+  tickwork.check_run_at
 to authenticated, service_role, tickwork_owner;
 
 grant execute on function
   tickwork.skip_disk,
+  tickwork.check_objects,
   tickwork.insert_jobs,
   tickwork.requests_from
 to tickwork_owner;

@@ -6,12 +6,6 @@ language plpgsql
 volatile
 security definer -- locking a row needs the right to update it, which the worker does not have
 set search_path = ''
--- The plan must not hang on statistics, which always lag behind a churning table.
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-set enable_hashjoin = off
-set enable_mergejoin = off
 as $$
 declare
   due_by timestamptz;
@@ -19,7 +13,9 @@ declare
   wanted integer := claim_jobs.max_jobs;
   claimed integer;
 begin
-  perform tickwork.check_claim(claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds);
+  perform tickwork.check_claim(
+    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
+  );
   perform tickwork.skip_disk();
   perform tickwork.reap(claim_jobs.family, 100);
 
@@ -76,13 +72,18 @@ begin
 end
 $$;
 
-create function tickwork.check_claim(worker_id text, max_jobs integer, lease_seconds integer)
+create function tickwork.check_claim(family text, worker_id text, max_jobs integer, lease_seconds integer)
 returns void
 language plpgsql
 immutable
 set search_path = ''
 as $$
 begin
+  if coalesce(check_claim.family, '') = '' then
+    raise exception 'family: must not be empty'
+      using errcode = 'TWARG', hint = 'Each family has a function of its own, such as extract.';
+  end if;
+
   if coalesce(check_claim.worker_id, '') = '' then
     raise exception 'worker_id: must not be empty'
       using errcode = 'TWARG', hint = 'Say who works: a host and a process, or a function and its instance.';

@@ -8,7 +8,15 @@ security definer -- the worker may not update jobs itself
 set search_path = ''
 as $$
 begin
-  if jsonb_path_exists(heartbeat_jobs.heartbeats, '$[*].progress ? (@ < 0 || @ > 1)') then
+  perform tickwork.check_objects(
+    'heartbeats', heartbeat_jobs.heartbeats, array['job_id', 'lease_token', 'progress', 'message']
+  );
+
+  if exists (
+    select
+    from jsonb_array_elements(heartbeat_jobs.heartbeats) as beat
+    where (beat ->> 'progress')::double precision not between 0 and 1
+  ) then
     raise exception 'progress: must be between 0 and 1'
       using errcode = 'TWARG', hint = 'Divide what is done by what there is to do.';
   end if;
@@ -21,17 +29,27 @@ begin
     from jsonb_to_recordset(heartbeat_jobs.heartbeats)
       as beat(job_id uuid, lease_token uuid, progress double precision, message text)
   ),
+  held as (
+    select job.id, beat.progress, beat.message
+    -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
+    from (select * from beats order by beats.job_id) as beat
+    cross join lateral (
+      select jobs.id
+      from public.jobs
+      where jobs.id = beat.job_id
+        and jobs.lease_token = beat.lease_token
+      for no key update
+    ) as job
+  ),
   extended as (
     update public.jobs
     set
       lease_expires_at = clock_timestamp() + make_interval(secs => jobs.lease_seconds),
-      progress = coalesce(beats.progress, jobs.progress),
-      progress_message = coalesce(left(beats.message, 500), jobs.progress_message),
+      progress = coalesce(held.progress, jobs.progress),
+      progress_message = coalesce(left(held.message, 500), jobs.progress_message),
       updated_at = clock_timestamp()
-    from beats
-    where jobs.id = beats.job_id
-      and jobs.lease_token = beats.lease_token
-      and jobs.status = 'running'
+    from held
+    where jobs.id = held.id
     returning jobs.id, jobs.lease_token, jobs.cancel_requested_at
   )
   select

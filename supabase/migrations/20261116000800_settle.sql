@@ -40,7 +40,8 @@ $$;
 comment on function tickwork.backoff_seconds is
   'The delay after the given attempt, within 20 % of what the type''s backoff says.';
 
--- Every way out of `running`, in one place. Fenced: an outcome under another token changes nothing.
+-- Every way out of `running`, in one place. Fenced: an outcome under another token changes nothing, and only running
+-- jobs have a token.
 
 create function tickwork.settle(outcomes tickwork.outcome[])
 returns setof public.jobs
@@ -57,23 +58,27 @@ begin
       outcome.*,
       case
         when outcome.status = 'done' then 'done'
-        when jobs.cancel_requested_at is not null then 'cancelled'
+        when job.cancel_requested_at is not null then 'cancelled'
         when outcome.status = 'released' then 'queued'
         when not outcome.is_retryable then 'failed'
-        when jobs.attempts >= jobs.max_attempts then 'dead'
+        when job.attempts >= job.max_attempts then 'dead'
         else 'queued'
       end as next_status,
-      outcome.status = 'released' and jobs.cancel_requested_at is null as is_given_back,
+      outcome.status = 'released' and job.cancel_requested_at is null as is_given_back,
       coalesce(
         outcome.delay_seconds,
-        tickwork.backoff_seconds(coalesce(job_types.backoff, '[60]'), jobs.attempts)
+        tickwork.backoff_seconds(coalesce(job_types.backoff, '[60]'), job.attempts)
       ) as wait_seconds
-    from unnest(settle.outcomes) as outcome
-    join public.jobs on jobs.id = outcome.job_id
-    left join public.job_types on job_types.key = jobs.type
-    where jobs.lease_token = outcome.lease_token
-      and jobs.status = 'running'
-    for no key update of jobs
+    -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
+    from (select * from unnest(settle.outcomes) as given order by given.job_id) as outcome
+    cross join lateral (
+      select jobs.type, jobs.attempts, jobs.max_attempts, jobs.cancel_requested_at
+      from public.jobs
+      where jobs.id = outcome.job_id
+        and jobs.lease_token = outcome.lease_token
+      for no key update
+    ) as job
+    left join public.job_types on job_types.key = job.type
   ),
   settled as (
     update public.jobs
@@ -117,6 +122,8 @@ begin
     join held on held.job_id = settled.id
     -- To give a job back is no attempt.
     where not held.is_given_back
+    -- The count was set back by hand: that must not wedge the reaper.
+    on conflict do nothing
   )
   select *
   from settled;
@@ -330,6 +337,7 @@ as $$
 declare
   parsed tickwork.outcome[];
   settled public.jobs[];
+  requests tickwork.job_request[];
 begin
   perform tickwork.check_outcomes(settle_jobs.outcomes);
 
@@ -339,7 +347,9 @@ begin
     outcome.status,
     outcome.result,
     case outcome.status when 'failed' then left(coalesce(outcome.error ->> 'code', 'FAILED'), 100) end,
-    left(coalesce(outcome.error ->> 'message', outcome.error #>> '{}'), 8000),
+    case outcome.status
+      when 'failed' then left(coalesce(outcome.error ->> 'message', outcome.error #>> '{}'), 8000)
+    end,
     coalesce(outcome.retryable, true),
     case outcome.status
       when 'released' then coalesce(outcome.delay_seconds, 0)
@@ -357,13 +367,18 @@ begin
   into settled
   from tickwork.settle(parsed) as job;
 
-  perform tickwork.insert_jobs(tickwork.requests_from(
-    outcome.follow_ups, job.tenant_id, 'system', job.id::text, job.correlation_id
-  ))
+  -- All in one insert, which knows how to order them.
+  select array_agg(request)
+  into requests
   from unnest(settled) as job
   join jsonb_to_recordset(settle_jobs.outcomes) as outcome(job_id uuid, follow_ups jsonb) on outcome.job_id = job.id
+  cross join unnest(tickwork.requests_from(
+    outcome.follow_ups, job.tenant_id, 'system', job.id::text, job.correlation_id
+  )) as request
   where job.status = 'done'
     and jsonb_typeof(outcome.follow_ups) = 'array';
+
+  perform tickwork.insert_jobs(requests);
 
   perform pg_notify('tickwork', again.family)
   from (
@@ -386,29 +401,31 @@ language plpgsql
 immutable
 set search_path = ''
 as $$
+declare
+  wrong text;
 begin
-  if jsonb_typeof(check_outcomes.outcomes) is distinct from 'array' then
-    raise exception 'outcomes: must be an array of objects'
+  perform tickwork.check_objects('outcomes', check_outcomes.outcomes, array[
+    'job_id', 'lease_token', 'status', 'result', 'error', 'retryable', 'retry_after_seconds', 'delay_seconds',
+    'follow_ups', 'logs'
+  ]);
+
+  select case
+    when outcome -> 'status' is null or outcome -> 'status' not in ('"done"', '"failed"', '"released"') then
+      'status must be done, failed or released'
+    when coalesce(jsonb_typeof(outcome -> 'follow_ups'), 'null') not in ('array', 'null') then
+      'follow_ups must be an array of objects'
+    -- One of the two would go by the token of the other.
+    when count(*) over (partition by (outcome ->> 'job_id')::uuid) > 1 then
+      'a job is given twice'
+  end as reason
+  into wrong
+  from jsonb_array_elements(check_outcomes.outcomes) as outcome
+  order by reason
+  limit 1;
+
+  if wrong is not null then
+    raise exception 'outcomes: %', wrong
       using errcode = 'TWARG', hint = 'For one job: [{"job_id": ..., "lease_token": ..., "status": "done"}].';
-  end if;
-
-  if jsonb_path_exists(
-    check_outcomes.outcomes,
-    '$[*] ? (!(@.status == "done" || @.status == "failed" || @.status == "released"))'
-  ) then
-    raise exception 'outcomes: status must be done, failed or released'
-      using errcode = 'TWARG', hint = 'The other statuses follow from these.';
-  end if;
-
-  -- One of two outcomes of a job would go by the token of the other.
-  if exists (
-    select
-    from jsonb_array_elements(check_outcomes.outcomes) as outcome
-    group by (outcome ->> 'job_id')::uuid
-    having count(*) > 1
-  ) then
-    raise exception 'outcomes: a job is given twice'
-      using errcode = 'TWARG', hint = 'Settle each job once.';
   end if;
 
   perform

@@ -12,7 +12,6 @@ begin
   from public.jobs
   where jobs.id = hold_job.job_id
     and jobs.lease_token = hold_job.lease_token
-    and jobs.status = 'running'
   for no key update;
 
   if not found then
@@ -49,8 +48,7 @@ as $$
   select jobs.tenant_id
   from public.jobs
   where jobs.id = nullif(current_setting('tickwork.job_id', true), '')::uuid
-    and jobs.lease_token = nullif(current_setting('tickwork.lease_token', true), '')::uuid
-    and jobs.status = 'running';
+    and jobs.lease_token = nullif(current_setting('tickwork.lease_token', true), '')::uuid;
 $$;
 
 comment on function tickwork.held_tenant is

@@ -38,6 +38,15 @@ begin
   end if;
 
   -- No verb leaves such a row, but a hand that edits the table might, and it would lie there for ever.
+  with spent_jobs as (
+    select jobs.id
+    from public.jobs
+    where jobs.family = reap.family
+      and jobs.status = 'queued'
+      and jobs.attempts >= jobs.max_attempts
+    limit reap.most
+    for no key update skip locked
+  )
   update public.jobs
   set
     status = 'dead',
@@ -45,9 +54,8 @@ begin
     error_message = coalesce(jobs.error_message, 'It was queued with no attempts left'),
     updated_at = clock_timestamp(),
     finished_at = clock_timestamp()
-  where jobs.family = reap.family
-    and jobs.status = 'queued'
-    and jobs.attempts >= jobs.max_attempts;
+  from spent_jobs
+  where jobs.id = spent_jobs.id;
 
   get diagnostics spent = row_count;
 
@@ -66,9 +74,16 @@ declare
   family text;
   reaped integer := 0;
 begin
+  -- From the jobs and not from their types, which may have moved to another family meanwhile.
   for family in
-    select distinct job_types.family
-    from public.job_types
+    select jobs.family
+    from public.jobs
+    where jobs.status = 'running'
+    union
+    select jobs.family
+    from public.jobs
+    where jobs.status = 'queued'
+      and jobs.attempts >= jobs.max_attempts
   loop
     reaped := reaped + tickwork.reap(family, 10000);
   end loop;

@@ -102,19 +102,22 @@ set search_path = ''
 as $$
 declare
   job public.jobs := tickwork.lock_job_for_caller(retry_job.job_id);
+  job_type public.job_types;
 begin
   if job.status not in ('failed', 'dead', 'cancelled') then
     perform tickwork.raise_wrong_status(job, 'retried', 'failed, dead and cancelled');
   end if;
 
+  select * into job_type
+  from public.job_types
+  where job_types.key = job.type;
+
   -- The attempts go on counting, so that each keeps its own row.
   update public.jobs
   set
     status = 'queued',
-    max_attempts = jobs.attempts + coalesce(
-      (select job_types.max_attempts from public.job_types where job_types.key = jobs.type),
-      1
-    ),
+    family = coalesce(job_type.family, jobs.family),
+    max_attempts = jobs.attempts + coalesce(job_type.max_attempts, 1),
     run_at = clock_timestamp(),
     cancel_requested_at = null,
     progress = null,
@@ -165,10 +168,7 @@ begin
     perform tickwork.raise_wrong_status(job, 'rescheduled', 'queued');
   end if;
 
-  if reschedule_job.run_at is null or not isfinite(reschedule_job.run_at) then
-    raise exception 'run_at: must be a point in time, not %', coalesce(reschedule_job.run_at::text, 'null')
-      using errcode = 'TWRUN', hint = 'Give now() to run the job as soon as possible.';
-  end if;
+  perform tickwork.check_run_at(reschedule_job.run_at);
 
   update public.jobs
   set

@@ -9,30 +9,37 @@ create function public.list_jobs(
   max_jobs integer default 50
 )
 returns setof public.jobs
-language sql
+language plpgsql
 stable
 set search_path = ''
 as $$
+declare
+  last_seen public.jobs;
+begin
+  select * into last_seen
+  from public.jobs
+  where jobs.id = list_jobs.after_id;
+
+  if list_jobs.after_id is not null and not found then
+    raise exception 'after_id: there is no job %', list_jobs.after_id
+      using errcode = 'TWJOB', hint = 'It was purged meanwhile, or is not yours. Start again without after_id.';
+  end if;
+
+  return query
   select jobs.*
   from public.jobs
   where (list_jobs.tenant_id is null or jobs.tenant_id = list_jobs.tenant_id)
     and (list_jobs.family is null or jobs.family = list_jobs.family)
     and (list_jobs.type is null or jobs.type = list_jobs.type)
     and (list_jobs.status is null or jobs.status = list_jobs.status)
-    and (
-      list_jobs.after_id is null
-      or (jobs.created_at, jobs.id) < (
-        select last_seen.created_at, last_seen.id
-        from public.jobs as last_seen
-        where last_seen.id = list_jobs.after_id
-      )
-    )
+    and (list_jobs.after_id is null or (jobs.created_at, jobs.id) < (last_seen.created_at, last_seen.id))
   order by jobs.created_at desc, jobs.id desc
   limit least(list_jobs.max_jobs, 1000);
+end
 $$;
 
 comment on function public.list_jobs is
-  'Reads jobs, the newest first. For the next page give the last id of this one as after_id.';
+  'Reads jobs, the newest first. For the next page give the last id of this one as after_id. Raises TWJOB.';
 
 create function public.queue_summary(tenant_id uuid default null)
 returns table (
@@ -129,12 +136,16 @@ begin
       where jobs.family = job.family
         and jobs.status = 'running';
 
+      -- Others' jobs are not for a member to see, so that he cannot tell whether something runs.
       return format(
-        'It is due since %s and waits for the function of the family %s, with %s jobs ahead of it and %s running.',
+        'It is due since %s and waits for the function of the family %s, with %s jobs%s ahead of it and %s running.',
         job.run_at, quote_literal(job.family),
-        case ahead when 1000 then '1000 or more' else ahead::text end, running
-      ) || case running
-        when 0 then ' Nothing runs: is the function deployed, and does cron wake it?'
+        case ahead when 1000 then '1000 or more' else ahead::text end,
+        case when not tickwork.caller_is_service() then ' of yours' else '' end,
+        running
+      ) || case
+        when running = 0 and tickwork.caller_is_service() then
+          ' Nothing runs: is the function deployed, and does cron wake it?'
         else ''
       end;
     when 'done' then

@@ -16,12 +16,18 @@ begin
       using errcode = 'TWARG', hint = 'For the usual 30 days: interval ''30 days''.';
   end if;
 
+  if purge_jobs.batch_size is null or purge_jobs.batch_size not between 1 and 10000 then
+    raise exception 'batch_size: % is out of range, 1 to 10000 are allowed',
+      coalesce(purge_jobs.batch_size::text, 'null')
+      using errcode = 'TWARG', hint = 'A large batch holds its locks for long.';
+  end if;
+
   with old_jobs as (
     select jobs.id
     from public.jobs
     where jobs.finished_at < now() - purge_jobs.older_than
     order by jobs.finished_at
-    limit greatest(purge_jobs.batch_size, 1)
+    limit purge_jobs.batch_size
     for update skip locked
   )
   delete from public.jobs

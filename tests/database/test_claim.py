@@ -47,6 +47,21 @@ def test_a_worker_without_a_name_is_refused(world: World, worker_id: str | None)
         world.connect_worker().execute("select claim_next_job('test', %s)", [worker_id])
 
 
+def test_a_claim_for_no_family_is_refused(world: World) -> None:
+    with pytest.raises(psycopg.Error, match="family: must not be empty"):
+        world.connect_worker().execute("select claim_next_job(null, 'w')")
+
+
+def test_a_job_out_of_attempts_that_somebody_holds_blocks_nobody(world: World) -> None:  # C10
+    poison, healthy = world.job(), world.job()
+    world.run("update jobs set attempts = max_attempts where id = %s", poison.id)
+    holder = world.connect()
+    holder.autocommit = False
+    holder.execute("select from jobs where id = %s for update", [poison.id])
+
+    assert world.claim().id == healthy.id
+
+
 def test_nothing_due_is_no_row(world: World) -> None:
     world.job(run_at="2999-01-01")
 

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ import pytest
 from tests.world import World
 from tickwork.errors import InvalidRequest, QueueError
 
+OUT_OF_YEARS = "is out of range, the years 1900 to 9998 are allowed"
 NEST_32 = {"a": None}
 for _ in range(31):
     NEST_32 = {"a": NEST_32}  # type: ignore[dict-item]
@@ -69,6 +71,37 @@ def test_a_dedupe_key_is_free_again_when_its_job_has_ended(world: World) -> None
     second = world.job(dedupe_key="d")
 
     assert second.id != first.id
+
+
+def test_a_repeat_is_answered_even_when_the_type_takes_no_new_jobs(world: World) -> None:
+    first = world.job(idempotency_key="k")
+    world.run("update job_types set is_active = false where key = %s", first.type)
+
+    again = world.service.enqueue_job(first.tenant_id, first.type, idempotency_key="k")
+
+    assert (again.id, again.deduplicated) == (first.id, True)
+
+
+def test_batches_whose_keys_cross_do_not_deadlock(world: World) -> None:  # E3, with two kinds of keys
+    tenant, type = str(world.tenant()), world.type()
+    together = threading.Barrier(2, timeout=30)
+
+    def enqueue(name: str, dedupe_keys: list[str]) -> None:
+        queue = world.connect()
+
+        def work(round: int) -> None:
+            keys = [(f"{round}-{name}-{n:02}", f"{round}-{key}") for n, key in enumerate(dedupe_keys)]
+            batch = [{"tenant_id": tenant, "type": type, "idempotency_key": a, "dedupe_key": b} for a, b in keys]
+            queue.execute("select count(*) from enqueue_jobs(%s)", [json.dumps(batch)])
+
+        in_step(together, 20, work)
+
+    keys = [f"{n:03}" for n in range(60)]
+    both = [in_thread(lambda: enqueue("up", keys)), in_thread(lambda: enqueue("down", keys[::-1]))]
+    for finish in both:
+        finish()
+
+    assert world.value("select count(*) from jobs") == 20 * len(keys)
 
 
 def test_a_key_whose_holder_rolls_back_is_not_lost(world: World) -> None:  # E1
@@ -130,10 +163,12 @@ def test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(world: Wor
 
     def enqueue(keys: list[str]) -> None:
         queue = world.connect()
-        for round in range(rounds):
+
+        def work(round: int) -> None:
             batch = [{"tenant_id": tenant, "type": type, "idempotency_key": f"{round}-{key}"} for key in keys]
-            together.wait()
             queue.execute("select count(*) from enqueue_jobs(%s)", [json.dumps(batch)])
+
+        in_step(together, rounds, work)
 
     both = [in_thread(lambda: enqueue(keys)), in_thread(lambda: enqueue(keys[::-1]))]
     for finish in both:
@@ -155,9 +190,10 @@ def test_a_batch_with_one_bad_job_writes_nothing(world: World) -> None:
     ("jobs", "code", "message"),
     [
         ({}, "TWARG", "jobs: must be an array of objects"),
+        (None, "TWARG", "jobs: must be an array of objects"),
         ([1], "TWARG", "jobs[0]: must be an object"),
         ([{"type": "x"}, {"prio": 1}], "TWARG", "jobs[1]: unknown field prio"),
-        ([{}] * 10_001, "TWBIG", "jobs: 10001 jobs are too many, at most 10000 are allowed"),
+        ([{}] * 10_001, "TWBIG", "jobs: 10001 are too many, at most 10000 are allowed"),
     ],
 )
 def test_a_batch_that_is_none_is_refused(world: World, jobs: Any, code: str, message: str) -> None:
@@ -184,6 +220,18 @@ def test_a_batch_that_is_none_is_refused(world: World, jobs: Any, code: str, mes
         ),
         ({"payload": json.dumps({"a": NEST_32})}, "TWPAY", "payload: nested deeper than 32 levels"),
         ({"payload": r'{"a": "\u0000"}'}, "22P05", "unsupported Unicode escape sequence"),
+        ({"payload": '{"n": 1e5000}'}, "TWPAY", "payload: holds a number beyond 1e308"),
+        ({"payload": '{"a": [{"n": -1e309}]}'}, "TWPAY", "payload: holds a number beyond 1e308"),
+        (
+            {"run_at": "4000-01-01 BC"},
+            "TWRUN",
+            f"run_at: 4000-01-01 00:00:00+00 BC {OUT_OF_YEARS}",
+        ),
+        (
+            {"run_at": "20000-01-01"},
+            "TWRUN",
+            f"run_at: 20000-01-01 00:00:00+00 {OUT_OF_YEARS}",
+        ),
         ({"priority": -1}, "TWPRI", "priority: -1 is out of range, 0 to 100 are allowed"),
         ({"priority": 101}, "TWPRI", "priority: 101 is out of range, 0 to 100 are allowed"),
         ({"run_at": "infinity"}, "TWRUN", "run_at: must be a point in time, not infinity"),
@@ -212,7 +260,7 @@ def test_bad_input_gets_its_own_error_and_writes_nothing(
 
 
 def test_the_limits_themselves_are_allowed(world: World) -> None:
-    widest = {"a": "x" * (65_536 - len('{"a": ""}'))}
+    widest = {"a": "1" * (65_536 - len('{"a": ""}'))}
 
     job = world.job(
         payload=widest,
@@ -294,6 +342,17 @@ def test_an_insert_wakes_listeners_of_its_family_but_not_for_the_future(world: W
     notices = [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)]
     assert notices == ["test"]
     assert list(listener.notifies(timeout=0)) == []
+
+
+def in_step(together: threading.Barrier, rounds: int, work: Callable[[int], object]) -> None:
+    """Do the work of each round at the same moment as the other thread; who fails lets the other one go."""
+    try:
+        for round in range(rounds):
+            together.wait()
+            work(round)
+    except BaseException:
+        together.abort()
+        raise
 
 
 def in_thread(work: Any) -> Any:

@@ -37,6 +37,7 @@ ARGUMENTS = """
     max_attempts=3 source=manual source_ref= worker_id=intruder max_jobs=100 lease_seconds=60 progress=0.5 message=half
     logs=none result={{}} error={{}} retryable=true retry_after_seconds=1 delay_seconds=1 seconds=1 older_than=0s
     batch_size=100 most=100 backoff=[60] attempt=1 field=field value=value job= verb=moved statuses=no
+    objects=[] names={{}}
 """
 RELATIONS = f"""
     select concat_ws('.', relnamespace::regnamespace, relname) as name, relkind in ('r', 'p') as is_table, (

@@ -1,11 +1,12 @@
 """The lease: kept alive by heartbeats, fenced by its token, given back when it runs out."""
 
+import threading
 from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
 
-from tests.database.test_enqueue import in_thread, wait_for_lock
+from tests.database.test_enqueue import in_step, in_thread, wait_for_lock
 from tests.world import World
 from tickwork.errors import InvalidRequest, LeaseLost
 from tickwork.jobs import Job
@@ -108,7 +109,7 @@ def test_a_heartbeat_without_news_keeps_the_progress(world: World) -> None:
     assert (world.reload(job).progress, world.reload(job).progress_message) == (0.5, "half")
 
 
-@pytest.mark.parametrize("progress", [-0.1, 1.1])
+@pytest.mark.parametrize("progress", [-0.1, 1.1, float("nan"), float("inf")])
 def test_an_impossible_progress_is_refused(world: World, progress: float) -> None:
     job = world.running_job()
 
@@ -211,6 +212,45 @@ def test_the_tick_gives_back_expired_leases_of_all_families(world: World) -> Non
     assert world.service.reap_expired_leases() == 2
     assert world.service.reap_expired_leases() == 0
     assert world.reload(alive).status == "running"
+
+
+def test_the_tick_finds_a_job_whose_type_moved_to_another_family(world: World) -> None:
+    job = world.running_job()
+    world.run("update job_types set family = 'moved' where key = %s", job.type)
+    world.expire(job)
+
+    assert world.service.reap_expired_leases() == 1
+    assert world.reload(job).status == "queued"
+
+
+def test_attempts_set_back_by_hand_wedge_nobody(world: World) -> None:  # L10
+    job = world.running_job()
+    world.queue.fail_job(job, {"code": "X"}, retryable=False)
+    world.run("update jobs set status = 'queued', attempts = 0, finished_at = null")
+    world.expire(world.claim())
+
+    again = world.claim()
+
+    assert (again.id, again.attempts) == (job.id, 2)
+    assert world.queue.complete_job(again).status == "done"
+
+
+def test_batches_of_the_same_jobs_in_opposite_order_do_not_deadlock(world: World) -> None:  # E3
+    for _ in range(60):
+        world.job()
+    jobs = world.queue.claim_jobs("test", 60)
+    beats = [{"job_id": str(job.id), "lease_token": str(job.lease_token)} for job in jobs]
+    queues = (world.queue, world.other_queue)
+    together = threading.Barrier(2, timeout=30)
+
+    def beat(queue: Queue, beats: list[dict[str, str]]) -> None:
+        in_step(together, 30, lambda round: queue.heartbeat_jobs(beats))
+
+    both = [in_thread(lambda: beat(queues[0], beats)), in_thread(lambda: beat(queues[1], beats[::-1]))]
+    for finish in both:
+        finish()
+
+    assert {row["is_held"] for row in world.queue.heartbeat_jobs(beats)} == {True}
 
 
 def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: World) -> None:  # L2

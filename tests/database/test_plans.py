@@ -44,7 +44,7 @@ def fill(world: World, tenant: Any, *, family: str, sign: int, rows: int = MILLI
     world.admin.execute(FILL, {**values, **columns})
 
 
-def plans_of(world: World, statement: str) -> list[dict[str, Any]]:
+def plans_of(world: World, statement: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
     """The plan of every statement that ran inside, with what each node really did."""
     connection = world.connect()
     plans: list[dict[str, Any]] = []
@@ -60,7 +60,7 @@ def plans_of(world: World, statement: str) -> list[dict[str, Any]]:
     ):
         connection.execute(setting)
     plans.clear()
-    assert connection.execute(statement).fetchall() != []
+    assert connection.execute(statement, parameters).fetchall() != []
     return [plan for plan in plans if plan]
 
 
@@ -75,8 +75,8 @@ def nodes_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes_of(child)
 
 
-def jobs_scans(world: World, statement: str) -> list[dict[str, Any]]:
-    nodes = [node for plan in plans_of(world, statement) for node in nodes_of(plan["Plan"])]
+def jobs_scans(world: World, statement: str, parameters: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    nodes = [node for plan in plans_of(world, statement, parameters or {}) for node in nodes_of(plan["Plan"])]
     return [node for node in nodes if node.get("Relation Name") == "jobs" and "Scan" in node["Node Type"]]
 
 
@@ -90,6 +90,14 @@ def touched_pages(scans: list[dict[str, Any]]) -> int:
     return sum(node["Shared Hit Blocks"] + node["Shared Read Blocks"] for node in scans)
 
 
+def set_statistics(world: World, statistics: str) -> None:
+    if statistics == "fresh":
+        world.run("analyze jobs")
+    elif statistics == "of the empty table":
+        world.run("update pg_class set reltuples = 0, relpages = 0 where relname = 'jobs'")
+        world.run("delete from pg_statistic where starelid = 'jobs'::regclass")
+
+
 def release_all(world: World) -> None:
     world.run(
         "update jobs set status = 'queued', lease_token = null, lease_expires_at = null, attempts = 0 "
@@ -101,11 +109,7 @@ def release_all(world: World) -> None:
 @pytest.mark.parametrize("family", ["due", "future", "finished"])
 @pytest.mark.parametrize("statistics", ["none", "fresh", "of the empty table"])
 def test_a_claim_touches_a_handful_of_rows_through_an_index(full: World, family: str, statistics: str) -> None:  # C2
-    if statistics == "fresh":
-        full.run("analyze jobs")
-    elif statistics == "of the empty table":
-        full.run("update pg_class set reltuples = 0, relpages = 0 where relname = 'jobs'")
-        full.run("delete from pg_statistic where starelid = 'jobs'::regclass")
+    set_statistics(full, statistics)
 
     scans = jobs_scans(full, f"select id from claim_next_job('{family}', 'w')")
     release_all(full)
@@ -137,6 +141,53 @@ def test_many_priorities_of_the_future_are_stepped_over_one_by_one(full: World) 
     # One row to find each of 101 priorities, and the job itself.
     assert touched_rows(scans) <= 110
     assert touched_pages(scans) <= 1500
+
+
+VERBS = {
+    "heartbeat": "select heartbeat_job(%(id)s, %(token)s, 0.5)",
+    "hold": "select hold_job(%(id)s, %(token)s)",
+    "release": "select release_job(%(id)s, %(token)s, 10)",
+    "fail": "select fail_job(%(id)s, %(token)s, '{}')",
+    "complete": "select complete_job(%(id)s, %(token)s)",
+    "complete with a follow-up": 'select complete_job(%(id)s, %(token)s, null, \'[{"type": "fill_table"}]\')',
+    "settle many": "select settle_jobs(jsonb_build_array(jsonb_build_object("
+    "'job_id', %(id)s::uuid, 'lease_token', %(token)s::uuid, 'status', 'done')))",
+    "cancel": "select cancel_job(%(id)s)",
+    "enqueue": "select enqueue_job(%(tenant)s, 'fill_table', idempotency_key => 'i', dedupe_key => 'd')",
+    "enqueue many": "select enqueue_jobs(jsonb_build_array(jsonb_build_object("
+    "'tenant_id', %(tenant)s::uuid, 'type', 'fill_table')))",
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("statistics", ["fresh", "of the empty table"])
+def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str) -> None:  # C2
+    running = full.queue.claim_jobs("due", 1000)
+    set_statistics(full, statistics)
+    job = running[500]
+
+    parameters = {"id": job.id, "token": job.lease_token, "tenant": job.tenant_id}
+    scans = jobs_scans(full, VERBS[verb], parameters)
+    release_all(full)
+
+    assert len(scans) >= 1
+    assert {node["Node Type"] for node in scans} <= {"Index Scan", "Index Only Scan"}
+    assert touched_rows(scans) <= 10
+    assert touched_pages(scans) <= 100
+
+
+def test_no_verb_is_left_to_the_statistics(world: World) -> None:
+    settings = {
+        str(row["verb"]): {setting.partition("=")[0] for setting in row["proconfig"]}
+        for row in world.rows(
+            "select oid::regproc as verb, proconfig from pg_proc "
+            "where pronamespace = 'tickwork'::regnamespace and prosecdef and provolatile = 'v'"
+        )
+    }
+
+    assert len(settings) >= 13
+    for verb, names in settings.items():
+        assert {"enable_seqscan", "enable_hashjoin", "plan_cache_mode"} <= names, verb
 
 
 def test_the_check_can_fail(full: World) -> None:

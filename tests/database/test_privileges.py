@@ -19,7 +19,7 @@ MAY_EXECUTE = {
         tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.check_caller""",
     "authenticated service_role tickwork_owner": """
         tickwork.caller_id tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
-        tickwork.knows_json_schema tickwork.wait_for_disk""",
+        tickwork.check_run_at tickwork.knows_json_schema tickwork.wait_for_disk""",
     "service_role": """
         public.enqueue_jobs public.reap_expired_leases public.purge_jobs
         tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.purge_jobs tickwork.is_backoff""",
@@ -30,7 +30,8 @@ MAY_EXECUTE = {
         tickwork.complete_job tickwork.fail_job tickwork.release_job tickwork.settle_jobs""",
     "tickwork_worker service_role tickwork_owner": "tickwork.raise_lease_lost",
     "tickwork_owner": """
-        tickwork.skip_disk tickwork.insert_jobs tickwork.requests_from tickwork.check_claim tickwork.reap
+        tickwork.skip_disk tickwork.check_objects tickwork.insert_jobs tickwork.requests_from tickwork.check_claim
+        tickwork.reap
         tickwork.settle tickwork.settle_one tickwork.backoff_seconds tickwork.check_delay tickwork.check_outcomes
         tickwork.lock_job_for_caller tickwork.raise_wrong_status""",
 }

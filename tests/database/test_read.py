@@ -1,11 +1,12 @@
 """What people see: lists, counts, and why a job is not running; and how old jobs go."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
 from tests.world import World
-from tickwork.errors import InvalidRequest
+from tickwork.errors import InvalidRequest, NoSuchJob
 
 
 def test_jobs_are_listed_newest_first_page_by_page(world: World) -> None:
@@ -16,6 +17,25 @@ def test_jobs_are_listed_newest_first_page_by_page(world: World) -> None:
     third = world.service.list_jobs(max_jobs=2, after_id=second[-1].id)
 
     assert [job.id for job in first + second + third] == [job.id for job in reversed(jobs)]
+
+
+def test_a_page_after_a_job_that_is_gone_is_refused(world: World) -> None:
+    with pytest.raises(NoSuchJob, match="after_id: there is no job"):
+        world.service.list_jobs(after_id=uuid4())
+
+
+def test_a_member_is_told_only_of_his_own_jobs(world: World) -> None:
+    own = world.tenant("own")
+    world.type()
+    for _ in range(3):
+        world.job(tenant=world.tenant("foreign"))
+    world.claim()
+    job = world.job(tenant=own)
+
+    (why,) = world.member_of(own).execute("select explain_job(%s)", [job.id]).fetchone().values()  # type: ignore[union-attr]
+
+    assert why.endswith("with 0 jobs of yours ahead of it and 0 running.")
+    assert "with 2 jobs ahead of it and 1 running" in world.service.explain_job(job.id)
 
 
 def test_a_list_can_be_narrowed(world: World) -> None:
@@ -103,6 +123,12 @@ def test_old_jobs_are_purged_in_batches_with_their_attempts(world: World) -> Non
     assert purged == [3, 2, 0]
     assert {job.id for job in world.service.list_jobs()} == {fresh.id, queued.id}
     assert world.value("select count(*) from job_attempts") == 1
+
+
+@pytest.mark.parametrize("size", [0, 10_001])
+def test_an_absurd_batch_is_refused(world: World, size: int) -> None:
+    with pytest.raises(InvalidRequest, match=f"batch_size: {size} is out of range, 1 to 10000 are allowed"):
+        world.service.purge_jobs(timedelta(days=30), size)
 
 
 def test_a_negative_age_is_refused(world: World) -> None:

@@ -235,7 +235,12 @@ def test_many_outcomes_are_settled_like_single_ones(world: World) -> None:
     ("outcomes", "message"),
     [
         ({}, "outcomes: must be an array of objects"),
+        (None, "outcomes: must be an array of objects"),
         ([{"status": "dead"}], "outcomes: status must be done, failed or released"),
+        ([{"status": ["done"]}], "outcomes: status must be done, failed or released"),
+        ([{}], "outcomes: status must be done, failed or released"),
+        ([{"status": "done", "follow_ups": {"type": "x"}}], "outcomes: follow_ups must be an array of objects"),
+        ([{"status": "done", "reslut": 1}], r"outcomes\[0\]: unknown field reslut"),
         (
             [{"status": "done", "result": "x" * 262_145}],
             "result: 262145 bytes are too many, at most 262144 are allowed",

@@ -22,7 +22,7 @@ START_SECONDS = 60
 # How long running jobs have to end when the stack stops; the lease of a later one runs out, and it is tried again.
 STOP_SECONDS = 2
 LOOK_SECONDS = 0.1
-# Some read the names of these from the environment, where they may mean something else.
+# What functions-framework would read from an environment in which they are meant for something else.
 FOREIGN_SETTINGS = ("DEBUG", "FUNCTION_SIGNATURE_TYPE", "FUNCTION_USE_ASGI")
 
 
@@ -39,7 +39,7 @@ class Function:
 
 
 class Functions:
-    """Running functions. Each is woken at its URL."""
+    """The functions of a stack: they answer at their URLs from entering on, and are gone after leaving."""
 
     def __init__(self, functions: Mapping[str, Function], worker_url: str, logs: Path) -> None:
         ports = free_ports(len(functions))
