@@ -187,7 +187,7 @@ def test_no_verb_is_left_to_the_statistics(world: World) -> None:
 
     assert len(settings) >= 13
     for verb, names in settings.items():
-        assert {"enable_seqscan", "enable_hashjoin", "plan_cache_mode"} <= names, verb
+        assert {"enable_seqscan", "enable_hashjoin", "plan_cache_mode", "jit"} <= names, verb
 
 
 def test_the_check_can_fail(full: World) -> None:
