@@ -1,0 +1,226 @@
+-- The rules that everything handed to the queue has to keep, each with an error of its own.
+
+create function tickwork.check_size(field text, value text, most integer)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if octet_length(check_size.value) > check_size.most then
+    raise exception '%: % bytes are too many, at most % are allowed',
+      check_size.field, octet_length(check_size.value), check_size.most
+      using errcode = 'TWBIG', hint = 'Keep large data elsewhere and put a reference to it into the job.';
+  end if;
+end
+$$;
+
+create function tickwork.check_key(field text, value text)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if check_key.value = '' then
+    raise exception '%: must not be empty', check_key.field
+      using errcode = 'TWKEY', hint = 'Leave it out, or give it a value.';
+  end if;
+
+  perform tickwork.check_size(check_key.field, check_key.value, 200);
+end
+$$;
+
+create function tickwork.knows_json_schema()
+returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  -- Hosted Supabase has pg_jsonschema; where it is missing, the handler's model is the check.
+  select exists (
+    select
+    from pg_catalog.pg_proc
+    join pg_catalog.pg_namespace on pg_namespace.oid = pg_proc.pronamespace
+    where pg_namespace.nspname = 'extensions'
+      and pg_proc.proname = 'jsonb_matches_schema'
+      and has_schema_privilege(pg_namespace.oid, 'usage')
+      and has_function_privilege(pg_proc.oid, 'execute')
+  );
+$$;
+
+create function tickwork.check_payload(payload jsonb, schema jsonb)
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  is_valid boolean;
+begin
+  if jsonb_typeof(check_payload.payload) <> 'object' then
+    raise exception 'payload: must be an object, not %', jsonb_typeof(check_payload.payload)
+      using errcode = 'TWPAY', hint = 'Wrap the value: {"value": ...}.';
+  end if;
+
+  perform tickwork.check_size('payload', check_payload.payload::text, 65536);
+
+  if jsonb_path_exists(check_payload.payload, 'strict $.**{32} ? (@.type() == "object" || @.type() == "array")') then
+    raise exception 'payload: nested deeper than 32 levels'
+      using errcode = 'TWPAY', hint = 'Flatten the payload.';
+  end if;
+
+  -- The text is looked at first, because hardly any payload has such a number.
+  if check_payload.payload::text ~ '[0-9]{255}'
+    and jsonb_path_exists(check_payload.payload, 'strict $.** ? (@.type() == "number" && (@ > 1e308 || @ < -1e308))')
+  then
+    raise exception 'payload: holds a number beyond 1e308'
+      using errcode = 'TWPAY', hint = 'Hardly any language could read it. Send it as a string.';
+  end if;
+
+  if check_payload.schema is not null and tickwork.knows_json_schema() then
+    execute 'select extensions.jsonb_matches_schema($1, $2)'
+    into is_valid
+    using check_payload.schema::json, check_payload.payload;
+
+    if not is_valid then
+      raise exception 'payload: does not match the schema of its type'
+        using errcode = 'TWPAY', hint = 'See payload_schema in job_types.';
+    end if;
+  end if;
+end
+$$;
+
+create function tickwork.check_run_at(run_at timestamptz)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if check_run_at.run_at is null or not isfinite(check_run_at.run_at) then
+    raise exception 'run_at: must be a point in time, not %', coalesce(check_run_at.run_at::text, 'null')
+      using errcode = 'TWRUN', hint = 'Give now() to run the job as soon as possible.';
+  end if;
+
+  if check_run_at.run_at not between '1900-01-01 00:00Z' and '9998-12-31 00:00Z' then
+    raise exception 'run_at: % is out of range, the years 1900 to 9998 are allowed', check_run_at.run_at
+      using errcode = 'TWRUN', hint = 'Not every language can read such a date.';
+  end if;
+end
+$$;
+
+create function tickwork.check_objects(field text, objects jsonb, names text[])
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+declare
+  stranger text;
+begin
+  if jsonb_typeof(check_objects.objects) is distinct from 'array' then
+    raise exception '%: must be an array of objects', check_objects.field
+      using errcode = 'TWARG', hint = format('For one: [{%s: ...}].', to_json(check_objects.names[1]));
+  end if;
+
+  if jsonb_array_length(check_objects.objects) > 10000 then
+    raise exception '%: % are too many, at most 10000 are allowed',
+      check_objects.field, jsonb_array_length(check_objects.objects)
+      using errcode = 'TWBIG', hint = 'Send them in several batches.';
+  end if;
+
+  select format(
+    '%s[%s]: %s',
+    check_objects.field, object.ordinality - 1, coalesce('unknown field ' || name.of_field, 'must be an object')
+  )
+  into stranger
+  from jsonb_array_elements(check_objects.objects) with ordinality as object
+  left join lateral jsonb_object_keys(
+    case jsonb_typeof(object.value) when 'object' then object.value else '{}' end
+  ) as name(of_field) on true
+  where jsonb_typeof(object.value) <> 'object'
+    or name.of_field <> all (check_objects.names)
+  limit 1;
+
+  if found then
+    raise exception '%', stranger
+      using errcode = 'TWARG', hint = format('The fields are %s.', array_to_string(check_objects.names, ', '));
+  end if;
+end
+$$;
+
+create function tickwork.check_delay(field text, seconds double precision)
+returns double precision
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if check_delay.seconds not between 0 and 2592000 then
+    raise exception '%: % is out of range, 0 to 2592000 (30 days) are allowed', check_delay.field, check_delay.seconds
+      using errcode = 'TWARG', hint = 'Leave it out to follow the backoff of the job''s type.';
+  end if;
+
+  return check_delay.seconds;
+end
+$$;
+
+
+-- Which verbs wait for the disk. A crash may forget a claim, never an enqueue or a result. The function attribute
+-- `set synchronous_commit` would be undone before the commit that it is meant for; a local setting is not.
+
+create function tickwork.wait_for_disk()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  if current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+end
+$$;
+
+create function tickwork.skip_disk()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- A transaction that has written something before may have promised its durability to somebody.
+  if pg_current_xact_id_if_assigned() is null then
+    perform set_config('synchronous_commit', 'off', true);
+  end if;
+end
+$$;
+
+revoke execute on function
+  tickwork.check_size,
+  tickwork.check_key,
+  tickwork.knows_json_schema,
+  tickwork.check_payload,
+  tickwork.check_run_at,
+  tickwork.check_objects,
+  tickwork.check_delay,
+  tickwork.wait_for_disk,
+  tickwork.skip_disk
+from public, anon, authenticated, service_role;
+
+-- Triggers run as whoever inserts.
+grant execute on function
+  tickwork.check_size,
+  tickwork.check_key,
+  tickwork.knows_json_schema,
+  tickwork.check_payload,
+  tickwork.check_run_at,
+  tickwork.wait_for_disk
+to authenticated, service_role, tickwork_owner;
+
+grant execute on function
+  tickwork.check_objects,
+  tickwork.check_delay,
+  tickwork.skip_disk
+to tickwork_owner;

@@ -1,0 +1,204 @@
+-- -> queued
+
+-- What somebody asks for. The id is chosen beforehand, so that the row can be found again after the insert.
+
+create type tickwork.job_request as (
+  id uuid,
+  tenant_id uuid,
+  type text,
+  payload jsonb,
+  priority integer,
+  run_at timestamptz,
+  idempotency_key text,
+  dedupe_key text,
+  lane text,
+  max_attempts integer,
+  correlation_id text,
+  source text,
+  source_ref text
+);
+
+-- Only its row type is used: a job's row, and whether it was there before it was asked for.
+
+create view tickwork.enqueued_jobs
+with (security_invoker = true)
+as
+select
+  jobs.*,
+  null::boolean as deduplicated
+from public.jobs;
+
+create function tickwork.insert_jobs(requests tickwork.job_request[])
+returns setof tickwork.enqueued_jobs
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  ids uuid[];
+begin
+  -- Two batches with the same keys in another order would wait for each other in a circle.
+  if cardinality(insert_jobs.requests) > 1 then
+    perform pg_advisory_xact_lock(hashtextextended(tenant.id::text, 0))
+    from (
+      select distinct request.tenant_id
+      from unnest(insert_jobs.requests) as request
+      where request.idempotency_key is not null or request.dedupe_key is not null
+      order by request.tenant_id
+    ) as tenant(id);
+  end if;
+
+  -- A second round is needed only when the job that held a key ended between the insert and the look.
+  for round in 1 .. 10 loop
+    insert into public.jobs (
+      id, tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane,
+      max_attempts, correlation_id, source, source_ref
+    )
+    select
+      request.id, request.tenant_id, request.type, request.payload, request.priority, request.run_at,
+      request.idempotency_key, request.dedupe_key, request.lane,
+      request.max_attempts, request.correlation_id, coalesce(request.source, 'manual'), request.source_ref
+    from unnest(insert_jobs.requests) with ordinality as request
+    -- A repeat is answered even when its type takes no new jobs any more.
+    where not exists (
+      select
+      from public.jobs as same
+      where same.tenant_id = request.tenant_id
+        and same.type = request.type
+        and same.idempotency_key = request.idempotency_key
+    )
+    order by request.ordinality
+    on conflict do nothing;
+
+    select array_agg(
+      coalesce(
+        (select own.id from public.jobs as own where own.id = request.id),
+        (
+          select same.id
+          from public.jobs as same
+          where same.tenant_id = request.tenant_id
+            and same.type = request.type
+            and same.idempotency_key = request.idempotency_key
+        ),
+        (
+          select same.id
+          from public.jobs as same
+          where same.tenant_id = request.tenant_id
+            and same.dedupe_key = request.dedupe_key
+            and same.status in ('queued', 'running')
+        )
+      )
+      order by request.ordinality
+    )
+    into ids
+    from unnest(insert_jobs.requests) with ordinality as request;
+
+    exit when array_position(ids, null) is null;
+  end loop;
+
+  if array_position(ids, null) is not null then
+    raise exception 'dedupe_key: jobs that hold it come and go too fast'
+      using errcode = 'TWDUP', hint = 'Try again.';
+  end if;
+
+  return query
+  select jobs.*, jobs.id <> insert_jobs.requests[enqueued.ordinality].id
+  from unnest(ids) with ordinality as enqueued(id, ordinality)
+  join public.jobs on jobs.id = enqueued.id
+  order by enqueued.ordinality;
+end
+$$;
+
+create function tickwork.enqueue_job(
+  tenant_id uuid,
+  type text,
+  payload jsonb,
+  priority integer,
+  run_at timestamptz,
+  idempotency_key text,
+  dedupe_key text,
+  lane text,
+  max_attempts integer,
+  correlation_id text
+)
+returns tickwork.enqueued_jobs
+language plpgsql
+volatile
+security definer -- max_attempts is no column that a client may insert
+set search_path = ''
+as $$
+declare
+  enqueued tickwork.enqueued_jobs;
+begin
+  perform tickwork.check_caller(enqueue_job.tenant_id);
+
+  select * into enqueued
+  from tickwork.insert_jobs(array[row(
+    gen_random_uuid(),
+    enqueue_job.tenant_id,
+    enqueue_job.type,
+    enqueue_job.payload,
+    enqueue_job.priority,
+    enqueue_job.run_at,
+    enqueue_job.idempotency_key,
+    enqueue_job.dedupe_key,
+    enqueue_job.lane,
+    enqueue_job.max_attempts,
+    enqueue_job.correlation_id,
+    'manual',
+    null
+  )::tickwork.job_request]);
+
+  return enqueued;
+end
+$$;
+
+create function public.enqueue_job(
+  tenant_id uuid,
+  type text,
+  payload jsonb default '{}',
+  priority integer default 0,
+  run_at timestamptz default null,
+  idempotency_key text default null,
+  dedupe_key text default null,
+  lane text default null,
+  max_attempts integer default null,
+  correlation_id text default null
+)
+returns tickwork.enqueued_jobs
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.enqueue_job(
+    enqueue_job.tenant_id,
+    enqueue_job.type,
+    enqueue_job.payload,
+    enqueue_job.priority,
+    enqueue_job.run_at,
+    enqueue_job.idempotency_key,
+    enqueue_job.dedupe_key,
+    enqueue_job.lane,
+    enqueue_job.max_attempts,
+    enqueue_job.correlation_id
+  );
+$$;
+
+comment on function public.enqueue_job is
+  '-> queued. Answers the job''s row and whether it was there already (deduplicated): a repeated idempotency_key '
+  'of the tenant and type, or a dedupe_key that a queued or running job of the tenant holds, adds nothing. '
+  'Durable when it returns. Raises TWTNT, TWMEM, TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, TWRUN, TWATT, TWDUP.';
+
+alter function tickwork.enqueue_job owner to tickwork_owner;
+
+revoke all on tickwork.enqueued_jobs from public, anon, authenticated, service_role;
+
+revoke execute on function
+  tickwork.insert_jobs,
+  tickwork.enqueue_job,
+  public.enqueue_job
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.insert_jobs to tickwork_owner;
+grant execute on function public.enqueue_job, tickwork.enqueue_job to authenticated, service_role;
