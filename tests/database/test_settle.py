@@ -95,7 +95,8 @@ def test_a_failed_attempt_waits_as_the_type_says_with_jitter(world: World, backo
         world.run("update jobs set run_at = clock_timestamp()")
 
     for wait, delay in zip(waits, delays, strict=True):
-        assert 0.8 * delay - 1 <= wait <= 1.2 * delay
+        # Reading it takes a moment, on a busy machine even seconds.
+        assert 0.8 * delay - 3 <= wait <= 1.2 * delay
     queued = world.reload(job)
     assert (queued.status, queued.error_code, queued.error_message) == ("queued", "BUSY", "try later")
     assert [row["number"] for row in world.attempts(job)] == [1, 2, 3, 4]
