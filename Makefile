@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # Two at a time, each with a server of its own; the tests of one file stay together.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
-# Set for another server, as `make test` does itself for a system Postgres 15.
+# Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
 .PHONY: demo test lint lock clean
@@ -17,7 +17,7 @@ demo: $(STAMP)
 test: lint
 	$(PYTEST)
 ifneq ($(SYSTEM_POSTGRES),)
-	TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database
+	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database
 endif
 
 lint: $(STAMP)

@@ -11,7 +11,7 @@ from tests.waiting import until
 from tests.world import World
 from tickwork import runtime
 from tickwork.database import Connection
-from tickwork.errors import Interrupted, NotYet, Permanent, RateLimited, Retryable, Unavailable
+from tickwork.errors import Interrupted, InvalidRequest, NotYet, Permanent, RateLimited, Retryable, Unavailable
 from tickwork.handler import Handler, Handlers, Tools
 from tickwork.jobs import Done, FollowUp, Job, Report
 from tickwork.runtime import Deadline, work
@@ -243,6 +243,16 @@ def test_a_result_that_the_queue_refuses_fails_for_good(world: World) -> None:
     assert [ended(world, job) for job in (too_big, bad_follow_up)] == [("failed", "REFUSED")] * 2
     assert "result: 300012 bytes are too many" in (world.reload(too_big).error_message or "")
     assert "there is no job type 'unknown'" in (world.reload(bad_follow_up).error_message or "")
+
+
+@pytest.mark.parametrize("payload", [{"a": "\ud800"}, {"a": float("nan")}, {"a": {1, 2}}, {"a": b"x"}])
+def test_a_payload_that_is_no_json_is_refused_by_name(world: World, payload: Any) -> None:
+    with pytest.raises(InvalidRequest, match="payload: is not JSON"):
+        world.job(payload=payload)
+
+
+def test_a_payload_may_hold_tuples(world: World) -> None:
+    assert world.job(payload={"a": (1, 2)}).payload == {"a": [1, 2]}
 
 
 def test_a_result_that_is_no_json_fails_for_good(world: World) -> None:

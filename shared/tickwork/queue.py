@@ -201,8 +201,6 @@ def lease_of(job: Job) -> dict[str, Any]:
 
 def as_given(value: Any) -> Jsonb:
     """What somebody wants enqueued goes in as it is, or not at all."""
-    if storable(value) != value:
-        raise InvalidRequest("payload: must not contain \\u0000 or half a surrogate pair", sqlstate="22P05")
     return as_json("payload", value)
 
 
@@ -213,7 +211,9 @@ def as_stored(value: Any) -> Jsonb | None:
 
 def as_json(field: str, value: Any) -> Jsonb:
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        # Half a surrogate pair is no character.
+        text.encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidRequest(f"{field}: is not JSON ({error})", sqlstate="TWPAY") from error
     return Jsonb(value, dumps=lambda _: text)
