@@ -1,15 +1,17 @@
-# make demo · make test — each sets up all it needs in .venv, with nothing but Python 3.11 or later.
+# make demo · make test · make bench — each sets up all it needs by itself, with nothing but Python 3.11 or later.
 
 PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
+# Other queues are no part of what is developed and tested here.
+BENCH := .venv-bench
 # Two at a time, each with a server of its own; the tests of one file stay together.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test lint lock clean
+.PHONY: demo test bench lint lock clean
 
 demo: $(STAMP)
 	$(BIN)/tickwork demo
@@ -20,24 +22,37 @@ ifneq ($(SYSTEM_POSTGRES),)
 	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database
 endif
 
+# Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
+bench: $(BENCH)/.installed
+	$(BENCH)/bin/python -m tickwork_bench $(ARGS)
+
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local tests
-	$(foreach main,$(wildcard functions/*/main.py),$(BIN)/mypy $(main) &&) true
+	$(BIN)/mypy shared infra/local infra/bench/tickwork_bench tests
+	$(foreach main,$(wildcard functions/*/main.py infra/bench/functions/*/main.py),$(BIN)/mypy $(main) &&) true
 	$(BIN)/lint-imports
 
-# requirements.lock holds the exact versions and hashes of everything in pyproject.toml.
+# The locks hold the exact versions and hashes of everything in pyproject.toml.
+COMPILE := uv pip compile -q --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml
+
 lock: $(STAMP)
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --extra dev \
-	  --python-version 3.11 pyproject.toml -o requirements.lock
+	$(BIN)/$(COMPILE) --extra dev -o requirements.lock
+	$(BIN)/$(COMPILE) --extra bench -o requirements-bench.lock
 
 $(STAMP): requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	UV_COMPILE_BYTECODE=1 $(BIN)/uv pip sync --quiet --python $(BIN)/python requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
-	touch $@
+	$(call install,$(VENV),requirements.lock)
+
+$(BENCH)/.installed: requirements-bench.lock pyproject.toml
+	$(call install,$(BENCH),requirements-bench.lock)
+
+define install
+$(PYTHON) -m venv $(1)
+$(1)/bin/python -m pip install --quiet --disable-pip-version-check uv
+UV_COMPILE_BYTECODE=1 $(1)/bin/uv pip sync --quiet --python $(1)/bin/python $(2)
+$(1)/bin/uv pip install --quiet --python $(1)/bin/python --no-deps --no-build-isolation --editable .
+touch $@
+endef
 
 clean:
-	rm -rf $(VENV) .cache .tickwork .tickwork-demo
+	rm -rf $(VENV) $(BENCH) .bench .cache .tickwork .tickwork-demo

@@ -11,6 +11,7 @@ import pytest
 from tests.command_line import COMMAND, environment_for, open_folder, processes_of, run
 from tests.waiting import until
 from tests.world import World
+from tickwork.jobs import Receipt
 from tickwork_local.demo import KINDS, summarize
 
 
@@ -55,7 +56,7 @@ def test_a_job_in_the_wrong_status_fails_the_demo(
     world.type("demo_quick", "demo")
     job = world.service.enqueue_job(world.tenant(), "demo_quick")
 
-    code = summarize([job], [job], tmp_path)
+    code = summarize([Receipt(job.id, False)], [job], tmp_path)
 
     shown = capsys.readouterr().out
     assert code == 1
@@ -67,4 +68,4 @@ def test_a_job_that_is_gone_fails_the_demo(world: World, tmp_path: Path) -> None
     world.type("demo_quick", "demo")
     job = world.service.enqueue_job(world.tenant(), "demo_quick")
 
-    assert summarize([job], [], tmp_path) == 1
+    assert summarize([Receipt(job.id, False)], [], tmp_path) == 1

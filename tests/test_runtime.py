@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tests.waiting import until
 from tests.world import World
-from tickwork import runtime
+from tickwork import attempt, runtime
 from tickwork.database import Connection
 from tickwork.errors import Interrupted, InvalidRequest, NotYet, Permanent, RateLimited, Retryable, Unavailable
 from tickwork.handler import Handler, Handlers, Tools
@@ -35,7 +35,7 @@ class Share(BaseModel):
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same runtime, with less patience: nothing here depends on how long it is."""
     monkeypatch.setattr(runtime, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(runtime, "PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr(attempt, "PROGRESS_SECONDS", 0.01)
     monkeypatch.setattr(runtime, "STOP_SECONDS", 0.2)
     monkeypatch.setattr(runtime, "SETTLE_AGAIN_SECONDS", (0.01, 0.01, 0.01))
 

@@ -217,9 +217,52 @@ def cancel(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = Fa
     say(connected(database_url).cancel_job(cli_input.job_id(job_id)), as_json)
 
 
+Family = Annotated[str | None, typer.Option(help="Such as extract.")]
+Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]
+Tenant = Annotated[str | None, typer.Option(help="Id or name of a tenant.")]
+
+
+@app.command()
+def pause(
+    family: Family = None,
+    type: Type = None,
+    tenant: Tenant = None,
+    reason: Annotated[str | None, typer.Option(help="Shown to whoever asks why a job is not running.")] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Let no job of a family, a type or a tenant start."""
+    queue = connected(database_url)
+    queue.pause_jobs(family, type, cli_input.tenant_id(queue, tenant) if tenant else None, reason)
+    print(f"Paused {family or type or tenant}. `tickwork resume` with the same option ends that.")
+
+
+@app.command()
+def resume(family: Family = None, type: Type = None, tenant: Tenant = None, database_url: DatabaseUrl = None) -> None:
+    """Let the jobs of a family, a type or a tenant start again."""
+    queue = connected(database_url)
+    queue.resume_jobs(family, type, cli_input.tenant_id(queue, tenant) if tenant else None)
+    print(f"{family or type or tenant} is not paused.")
+
+
+@app.command()
+def holds(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List what is paused or held, and why."""
+    rows = connected(database_url).list_holds()
+    if as_json:
+        print_json(rows)
+        return
+    table = plain_table("what", "until", "why")
+    for row in rows:
+        table.add_row(row["scope"], str(row["held_until"] or "resumed"), one_line(row["reason"]))
+    print_table(table) if rows else print("Nothing is paused or held.")
+
+
 @app.command()
 def worker(
     family: Annotated[str, typer.Argument(help="Such as extract: a folder with a main.py.", metavar="FAMILY")],
+    batch: Annotated[
+        int, typer.Option(min=1, max=1000, help="How many jobs to hold at a time: many if they are small.")
+    ] = 1,
     functions: Functions = None,
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -233,7 +276,7 @@ def worker(
     settings = load_settings()
     handlers = cli_input.handlers(functions or FUNCTIONS, family)
     queue = Queue(Database(settings.database_url, f"tickwork {family} worker"), worker_name(family))
-    one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds)
+    one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds, batch)
     one.stop_on_signals()
     one.run()
 

@@ -13,6 +13,7 @@ What can go wrong, and what is done about it.
     ├── QueueError             raised by the queue, never by handlers
     │   ├── LeaseLost          another worker has the job: drop the result
     │   ├── InvalidRequest     the queue refused a value: correct it
+    │   ├── QueueFull          the tenant has as many jobs queued as it may have: try again later
     │   ├── WriteFailed        what a handler wanted written was refused: nothing was, try again
     │   ├── NoSuchJob
     │   ├── WrongStatus        the state chart has no such arrow
@@ -88,6 +89,10 @@ class InvalidRequest(QueueError):
     pass
 
 
+class QueueFull(QueueError):
+    pass
+
+
 class WriteFailed(QueueError):
     pass
 
@@ -122,6 +127,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
     "TWMEM": NotAllowed,
+    "TWFUL": QueueFull,
     "TWTNT": InvalidRequest,
     "TWTYP": InvalidRequest,
     "TWPAY": InvalidRequest,

@@ -27,7 +27,8 @@ class Tools:
         self.attempt: int = job.attempts
         self.latest_progress: tuple[float, str | None] | None = None
         self._under_lease = under_lease
-        self._ends_at = time.monotonic() + (job.timeout_seconds or 300)
+        self._timeout = job.timeout_seconds or 300
+        self._ends_at = float("inf")
         self._stop = threading.Event()
         self._reason = ""
         self._lines: deque[str] = deque(maxlen=100)
@@ -65,6 +66,10 @@ class Tools:
         """
         result: T = self._under_lease(work)
         return result
+
+    def start_clock(self) -> None:
+        """The runtime's way to say that the handler's time begins now."""
+        self._ends_at = time.monotonic() + self._timeout
 
     def interrupt(self, reason: str) -> None:
         """The runtime's way to ask the handler to stop."""

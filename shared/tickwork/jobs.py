@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
@@ -52,6 +52,13 @@ class Job(BaseModel):
 
 
 class EnqueuedJob(Job):
+    deduplicated: bool
+
+
+class Receipt(NamedTuple):
+    """That a job was enqueued, or was there already."""
+
+    id: UUID
     deduplicated: bool
 
 
@@ -113,14 +120,13 @@ class Report:
     claimed: int = 0
     ended: dict[str, int] = field(default_factory=dict)
 
-    def add(self, ending: str) -> None:
-        self.claimed += 1
-        self.ended[ending] = self.ended.get(ending, 0) + 1
+    def add(self, ending: str, count: int = 1) -> None:
+        self.claimed += count
+        self.ended[ending] = self.ended.get(ending, 0) + count
 
     def include(self, other: "Report") -> None:
-        self.claimed += other.claimed
         for ending, count in other.ended.items():
-            self.ended[ending] = self.ended.get(ending, 0) + count
+            self.add(ending, count)
 
     def as_json(self) -> dict[str, Any]:
         return {"family": self.family, "claimed": self.claimed, **self.ended}

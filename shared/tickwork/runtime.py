@@ -1,33 +1,18 @@
 """The life of a running job: claim, run beside a heartbeat, settle."""
 
-import contextvars
-import threading
 import time
-from collections.abc import Callable
-from typing import Any, assert_never
+from collections.abc import Iterable
+from typing import assert_never
 
-from tickwork.database import Connection
-from tickwork.errors import (
-    Interrupted,
-    InvalidRequest,
-    JobError,
-    LeaseLost,
-    NotYet,
-    Permanent,
-    QueueError,
-    Retryable,
-    Unavailable,
-    UnknownType,
-)
-from tickwork.handler import Handlers, Tools
-from tickwork.jobs import Done, Failed, Job, Lost, Outcome, Released, Report
-from tickwork.logs import bound, log, log_exception, presentable, text_of
-from tickwork.queue import Queue
+from tickwork.attempt import Attempt, Hand, outcome_of
+from tickwork.errors import InvalidRequest, LeaseLost, QueueError, Unavailable
+from tickwork.handler import Handlers
+from tickwork.jobs import Done, Failed, Job, Json, Lost, Outcome, Released, Report
+from tickwork.logs import bound, log, presentable, text_of
+from tickwork.queue import Queue, lease_of
 
 # How often the runtime looks at a running handler.
 LOOK_SECONDS = 0.25
-# How often progress is worth a heartbeat of its own.
-PROGRESS_SECONDS = 1.0
 # How long a handler that was asked to stop may take to do so.
 STOP_SECONDS = 5.0
 # When to try again to reach the database with an outcome.
@@ -45,10 +30,16 @@ class Deadline:
         self._stopped_at: float | None = None
 
     def is_far(self) -> bool:
-        return self._jobs_left > 0 and self._stopped_at is None and time.monotonic() < self._ends_at
+        return self._jobs_left > 0 and not self.is_stopped() and time.monotonic() < self._ends_at
 
-    def count_job(self) -> None:
-        self._jobs_left -= 1
+    def is_stopped(self) -> bool:
+        return self._stopped_at is not None
+
+    def jobs_left(self, at_most: int) -> int:
+        return min(self._jobs_left, at_most)
+
+    def count_jobs(self, jobs: int = 1) -> None:
+        self._jobs_left -= jobs
 
     def stop(self) -> None:
         """Claim no more; the running job has the grace period to finish."""
@@ -61,17 +52,25 @@ class Deadline:
 def work(queue: Queue, family: str, handlers: Handlers, deadline: Deadline) -> Report:
     """Claim, run and settle jobs of one family, one at a time, until none is due or time is short."""
     report = Report(family)
-    while deadline.is_far() and (job := claim(queue, family, report)):
-        deadline.count_job()
+    hand = Hand()
+    job = claim(queue, family, deadline, report)
+    while job:
+        deadline.count_jobs()
         with bound(**labels(job)):
             log("claim")
             attempt = Attempt(queue, job)
-            outcome = run(attempt, handlers, deadline)
-            report.add(settle(queue, job, outcome, attempt.tools.logs()))
+            outcome = run(attempt, hand, handlers, deadline)
+            ending, job = settle_and_claim(attempt, outcome, deadline)
+        report.add(ending)
+        hand = hand if attempt.is_finished() else Hand()
+        job = job or claim(queue, family, deadline, report)
+    hand.rest()
     return report
 
 
-def claim(queue: Queue, family: str, report: Report) -> Job | None:
+def claim(queue: Queue, family: str, deadline: Deadline, report: Report) -> Job | None:
+    if not deadline.is_far():
+        return None
     try:
         return queue.claim_next_job(family)
     except QueueError as error:
@@ -93,21 +92,42 @@ def labels(job: Job) -> dict[str, object]:
     }
 
 
-def run(attempt: "Attempt", handlers: Handlers, deadline: Deadline) -> Outcome:
+def run(attempt: Attempt, hand: Hand, handlers: Handlers, deadline: Deadline) -> Outcome:
     """Run the job's handler with its heartbeat beside it, and say how it ended."""
-    attempt.start(handlers)
-    while not attempt.wait(LOOK_SECONDS) and not attempt.is_to_be_left():
+    hand.take(attempt.handle, handlers)
+    while not hand.wait(LOOK_SECONDS) and not attempt.is_to_be_left():
+        beat([attempt])
         look(attempt, deadline)
+    if not attempt.is_finished():
+        log("leave_handler", "WARNING", reason=repr(attempt.outcome()))
     return attempt.outcome()
 
 
-def look(attempt: "Attempt", deadline: Deadline) -> None:
-    """Keep the lease alive, and find out whether the handler has to stop."""
+def beat(attempts: Iterable[Attempt]) -> None:
+    """Keep leases alive, and hear which handlers have to stop."""
+    due = {str(attempt.job.id): attempt for attempt in attempts if attempt.beat_is_due()}
+    if not due:
+        return
     try:
-        if attempt.beat_is_due() and attempt.beat():
+        answers = next(iter(due.values())).queue.heartbeat_jobs([attempt.heartbeat() for attempt in due.values()])
+    except QueueError as error:
+        log("miss_heartbeat", "WARNING", reason=str(error))
+        # Bearable, for as long as the lease lasts.
+        for attempt in due.values():
+            if attempt.lease_is_over():
+                attempt.interrupt(Lost(), 0)
+        return
+    for answer in answers:
+        attempt = due[str(answer["job_id"])]
+        attempt.note_beat()
+        if not answer["is_held"]:
+            attempt.interrupt(Lost(), 0)
+        elif answer["cancel_requested"]:
             attempt.interrupt(Failed("CANCELLED", "It was cancelled on request", retryable=False), STOP_SECONDS)
-    except LeaseLost:
-        attempt.interrupt(Lost(), 0)
+
+
+def look(attempt: Attempt, deadline: Deadline) -> None:
+    """Find out whether the handler has had its time."""
     if attempt.tools.seconds_left() < 0:
         message = f"It ran longer than the {attempt.job.timeout_seconds} seconds that its type allows"
         attempt.interrupt(Failed("TIMEOUT", message), STOP_SECONDS)
@@ -115,120 +135,65 @@ def look(attempt: "Attempt", deadline: Deadline) -> None:
         attempt.interrupt(Released(), 0)
 
 
-class Attempt:
-    """One try at one job: the handler's thread, its tools, and the lease that it runs under."""
-
-    def __init__(self, queue: Queue, job: Job) -> None:
-        self.job = job
-        self.tools = Tools(job, self._under_lease)
-        self._queue = queue
-        self._finished = threading.Event()
-        self._outcome: Outcome | None = None
-        self._interruption: Outcome | None = None
-        self._leave_at = float("inf")
-        self._lease_seconds = job.lease_seconds or 60
-        self._last_beat = self._leased_at = time.monotonic()
-        self._sent_progress: tuple[float, str | None] | None = None
-        self._holder: int | None = None
-
-    def start(self, handlers: Handlers) -> None:
-        # A thread of its own, so that a handler that hangs or will not stop can be left behind.
-        # What it does from then on is lost: only an outcome that is returned in time gets written.
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._handle, handlers), daemon=True).start()
-
-    def wait(self, seconds: float) -> bool:
-        return self._finished.wait(seconds)
-
-    def interrupt(self, outcome: Outcome, patience: float) -> None:
-        """Ask the handler to stop, and decide how the attempt ends if it does, or does not in time."""
-        if self._interruption is None or isinstance(outcome, Lost):
-            self._interruption = outcome
-            self._leave_at = time.monotonic() + patience
-            self.tools.interrupt(getattr(outcome, "message", type(outcome).__name__.lower()))
-
-    def is_to_be_left(self) -> bool:
-        return time.monotonic() >= self._leave_at
-
-    def outcome(self) -> Outcome:
-        if self._finished.is_set() and self._outcome:
-            return self._outcome
-        log("leave_handler", "WARNING", reason=repr(self._interruption))
-        return self._interruption or Lost()
-
-    def beat_is_due(self) -> bool:
-        passed = time.monotonic() - self._last_beat
-        has_news = self.tools.latest_progress != self._sent_progress
-        return passed > self._lease_seconds / 3 or (has_news and passed > PROGRESS_SECONDS)
-
-    def beat(self) -> bool:
-        """Renew the lease; True if cancel was asked for. Raises LeaseLost once it cannot be held any longer."""
-        progress = self.tools.latest_progress
-        self._last_beat = time.monotonic()
+def settle_and_claim(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[str, Job | None]:
+    """Settle the job and claim the next one in one go where that can be; otherwise settle it alone."""
+    queue, job = attempt.queue, attempt.job
+    if deadline.is_far() and not isinstance(outcome, Lost) and not getattr(outcome, "writes", ()):
         try:
-            is_cancelled = self._queue.heartbeat_job(self.job, *(progress or (None, None)))
-        except LeaseLost:
-            raise
-        except QueueError as error:
-            log("miss_heartbeat", "WARNING", reason=str(error))
-            if time.monotonic() > self._leased_at + self._lease_seconds:
-                raise LeaseLost("no heartbeat reached the database for the length of the lease") from error
-            return False
-        self._leased_at, self._sent_progress = self._last_beat, progress
-        return is_cancelled
-
-    def _handle(self, handlers: Handlers) -> None:
-        try:
-            self._outcome = handle(self.job, handlers, self.tools)
-        except Interrupted as error:
-            self._outcome = self._interruption or Failed(error.code, text_of(error))
-        except BaseException as error:
-            self._outcome = outcome_of(error)
-        finally:
-            self._finished.set()
-
-    def _under_lease(self, work: Callable[[Connection], Any]) -> Any:
-        # The second transaction would wait for the job's row, which the first one holds, for ever.
-        if self._finished.is_set() or self._holder == threading.get_ident():
-            raise RuntimeError("a transaction under this lease is open already: use its connection")
-
-        def held(connection: Connection) -> Any:
-            self._queue.hold_job(self.job, connection)
-            self._holder = threading.get_ident()
-            try:
-                return work(connection)
-            finally:
-                self._holder = None
-
-        return self._queue.database.transaction(held)
+            settled, claimed = queue.settle_and_claim([as_json(attempt, outcome)], job.family)
+            ending = ending_of(outcome, settled[0]["status"])
+            note_ending(ending, outcome)
+            return ending, (claimed[0] if claimed else None)
+        except Exception as error:
+            # What is wrong is found out, and said, when it is settled alone.
+            log("miss_settle", "WARNING", reason=text_of(error))
+    return settle(queue, job, outcome, attempt.tools.logs()), None
 
 
-def handle(job: Job, handlers: Handlers, tools: Tools) -> Done:
-    handler = handlers.get(job.type)
-    if handler is None:
-        raise UnknownType(f"The function of the family {job.family!r} has no handler for the type {job.type!r}")
-    return handler(job.payload, tools)
-
-
-def outcome_of(error: BaseException) -> Outcome:
-    """How an attempt ends that was left by an exception."""
-    match error:
-        case NotYet():
-            return Released(error.delay)
-        case Permanent():
-            return Failed(error.code, text_of(error), retryable=False)
-        case Retryable():
-            return Failed(error.code, text_of(error), delay=error.delay)
-        case JobError():
-            return Failed(error.code, text_of(error))
-        case LeaseLost():
-            return Lost()
-        case Unavailable():
-            return Failed("DATABASE_UNAVAILABLE", "The database could not be reached")
+def as_json(attempt: Attempt, outcome: Outcome) -> Json:
+    """The outcome as `settle_jobs` takes it."""
+    given = lease_of(attempt.job)
+    if logs := attempt.tools.logs():
+        given["logs"] = logs
+    match outcome:
+        case Done():
+            given["status"] = "done"
+            if outcome.result is not None:
+                given["result"] = outcome.result.model_dump(mode="json")
+            if outcome.follow_ups:
+                given["follow_ups"] = [each.model_dump(mode="json") for each in outcome.follow_ups]
+            return given
+        case Failed():
+            error = {"code": outcome.code, "message": presentable(outcome.message)}
+            delay = None if outcome.delay is None else within_range(outcome.delay)
+            return {
+                **given,
+                "status": "failed",
+                "error": error,
+                "retryable": outcome.retryable,
+                "retry_after_seconds": delay,
+            }
+        case Released():
+            return {**lease_of(attempt.job), "status": "released", "delay_seconds": within_range(outcome.delay)}
+        case Lost():
+            raise LeaseLost("the lease was lost while the handler ran")
         case _:
-            # Nobody wrote its text for the tenant: it may hold a path, a query or a secret.
-            log_exception("handler_raised", error)
-            return Failed("UNEXPECTED", f"{type(error).__name__} in the handler: the log of its function has more")
+            assert_never(outcome)
+
+
+def ending_of(outcome: Outcome, status: str | None) -> str:
+    """How the attempt ended, in the words of the report: `lost` if somebody else has the job."""
+    match outcome, status:
+        case Failed(), "queued":
+            return "retried"
+        case Released(), "queued":
+            return "released"
+        case _:
+            return status or "lost"
+
+
+def note_ending(ending: str, outcome: Outcome) -> None:
+    log("settle", "WARNING" if ending == "lost" else "INFO", ending=ending, error_code=code_of(outcome))
 
 
 def settle(queue: Queue, job: Job, outcome: Outcome, logs: str | None = None) -> str:
@@ -244,7 +209,7 @@ def settle(queue: Queue, job: Job, outcome: Outcome, logs: str | None = None) ->
                 time.sleep(pause)
                 continue
             ending = "lost"
-        log("settle", "WARNING" if ending == "lost" else "INFO", ending=ending, error_code=code_of(outcome))
+        note_ending(ending, outcome)
         return ending
     raise AssertionError("the last round returns")
 
@@ -265,11 +230,9 @@ def write(queue: Queue, job: Job, outcome: Outcome, logs: str | None) -> str:
         case Failed():
             error = {"code": outcome.code, "message": presentable(outcome.message)}
             delay = None if outcome.delay is None else within_range(outcome.delay)
-            status = queue.fail_job(job, error, outcome.retryable, delay, logs).status
-            return "retried" if status == "queued" else status
+            return ending_of(outcome, queue.fail_job(job, error, outcome.retryable, delay, logs).status)
         case Released():
-            status = queue.release_job(job, within_range(outcome.delay)).status
-            return "released" if status == "queued" else status
+            return ending_of(outcome, queue.release_job(job, within_range(outcome.delay)).status)
         case Lost():
             raise LeaseLost("the lease was lost while the handler ran")
         case _:

@@ -8,6 +8,7 @@ from types import FrameType
 
 import psycopg
 
+from tickwork.batch import work_many
 from tickwork.database import connect
 from tickwork.errors import QueueError
 from tickwork.handler import Handlers
@@ -22,13 +23,22 @@ STOP_LOOK_SECONDS = 0.1
 
 
 class Worker:
-    """Works off one family until it is stopped; SIGTERM finishes the running job or gives it back."""
+    """Works off one family until it is stopped; SIGTERM finishes the running job and gives the others back."""
 
-    def __init__(self, queue: Queue, family: str, handlers: Handlers, listen_url: str, grace_seconds: float) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        family: str,
+        handlers: Handlers,
+        listen_url: str,
+        grace_seconds: float,
+        batch_size: int = 1,
+    ) -> None:
         self._queue = queue
         self._family = family
         self._handlers = handlers
         self._listen_url = listen_url
+        self._batch_size = batch_size
         self._wake = threading.Event()
         self._is_stopped = False
         self._deadline = Deadline(float("inf"), 2**62, grace_seconds)
@@ -55,6 +65,8 @@ class Worker:
 
     def _work(self) -> Report:
         try:
+            if self._batch_size > 1:
+                return work_many(self._queue, self._family, self._handlers, self._deadline, self._batch_size)
             return work(self._queue, self._family, self._handlers, self._deadline)
         except QueueError as error:
             log("fail_to_claim", "WARNING", reason=str(error), hint=error.hint)

@@ -3,8 +3,14 @@
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
   name text not null,
+  weight integer not null default 1,
+  max_running integer,
+  max_queued integer not null default 100000,
   created_at timestamptz not null default clock_timestamp(),
-  constraint name_is_not_empty check (name <> '')
+  constraint name_is_not_empty check (name <> ''),
+  constraint weight_is_1_to_100 check (weight between 1 and 100),
+  constraint max_running_is_1_or_more check (max_running >= 1),
+  constraint max_queued_is_0_or_more check (max_queued >= 0)
 );
 
 create table public.memberships (
@@ -24,6 +30,12 @@ create table tickwork.platform_admins (
 );
 
 comment on table public.organizations is 'The tenants.';
+comment on column public.organizations.weight is
+  'How many jobs the tenant may start each time it is its turn.';
+comment on column public.organizations.max_running is
+  'How many of its jobs run at once, in all families; null is any number.';
+comment on column public.organizations.max_queued is
+  'How many of its jobs may be queued; an enqueue beyond is refused.';
 comment on table public.memberships is 'Which user acts for which tenant.';
 comment on table tickwork.platform_admins is 'Users who may look at, cancel and retry the jobs of every tenant.';
 

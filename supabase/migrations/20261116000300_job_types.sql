@@ -33,6 +33,9 @@ create table public.job_types (
   max_attempts integer not null default 4,
   backoff jsonb not null default '[60, 300, 1800]',
   lease_seconds integer not null default 60,
+  max_running integer,
+  max_running_per_tenant integer,
+  starts_per_minute integer,
   is_active boolean not null default true,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
@@ -42,16 +45,23 @@ create table public.job_types (
   constraint timeout_is_1_s_to_1_day check (timeout_seconds between 1 and 86400),
   constraint attempts_are_1_to_25 check (max_attempts between 1 and 25),
   constraint backoff_is_a_list_or_exponential check (tickwork.is_backoff(backoff)),
-  constraint lease_is_10_s_to_1_h check (lease_seconds between 10 and 3600)
+  constraint lease_is_10_s_to_1_h check (lease_seconds between 10 and 3600),
+  constraint max_running_is_1_or_more check (max_running >= 1),
+  constraint max_running_per_tenant_is_1_or_more check (max_running_per_tenant >= 1),
+  constraint starts_per_minute_are_1_or_more check (starts_per_minute >= 1)
 );
 
 comment on table public.job_types is
-  'The kinds of job. A change takes effect at the next enqueue (family, attempts), claim (lease, timeout) or failed '
-  'attempt (backoff).';
+  'The kinds of job. A change takes effect at the next enqueue (family, attempts), claim (lease, timeout, limits) or '
+  'failed attempt (backoff).';
 comment on column public.job_types.payload_schema is
   'JSON Schema of the payload, checked at enqueue where the server has pg_jsonschema.';
 comment on column public.job_types.backoff is
   'Delays before the next attempt: a list of seconds (the last one repeats) or {"base": 5, "factor": 2, "cap": 3600}.';
+comment on column public.job_types.max_running is 'How many jobs of the type run at once; null is any number.';
+comment on column public.job_types.max_running_per_tenant is 'How many of them may be one tenant''s.';
+comment on column public.job_types.starts_per_minute is
+  'How many jobs of the type one tenant may start in a minute: as many at once after a quiet one, then evenly.';
 comment on column public.job_types.is_active is
   'An inactive type takes no new jobs; those already queued still run.';
 

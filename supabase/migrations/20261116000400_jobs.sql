@@ -33,16 +33,13 @@ create table public.jobs (
   updated_at timestamptz not null default clock_timestamp(),
   started_at timestamptz,
   finished_at timestamptz,
-  constraint status_is_known check (status in ('queued', 'running', 'done', 'failed', 'dead', 'cancelled')),
-  constraint source_is_known check (source in ('manual', 'event', 'schedule', 'system')),
-  constraint priority_is_0_to_100 check (priority between 0 and 100),
-  constraint attempts_are_counted check (attempts >= 0 and max_attempts >= 1),
-  constraint only_running_jobs_are_leased check (
-    (status = 'running') = (lease_token is not null)
-    and (lease_token is null) = (lease_expires_at is null)
-  ),
-  constraint finished_jobs_say_when check (
-    (status in ('done', 'failed', 'dead', 'cancelled')) = (finished_at is not null)
+  -- One constraint, as each is compiled anew by every statement; what clients give is checked at the insert.
+  constraint status_says_what_is_set check (
+    case status
+      when 'queued' then lease_token is null and finished_at is null
+      when 'running' then lease_token is not null and lease_expires_at is not null and finished_at is null
+      else status in ('done', 'failed', 'dead', 'cancelled') and lease_token is null and finished_at is not null
+    end
   )
 )
 -- Every job is rewritten a few times and then rests: leave room for heartbeats on the page, and vacuum early.
@@ -65,8 +62,9 @@ comment on column public.jobs.worker_id is 'Who has, or last had, the job. For d
 comment on column public.jobs.started_at is 'When the current or last attempt started.';
 
 -- No index holds a lease or heartbeat column: heartbeats stay heap-only updates.
-create index jobs_due on public.jobs (family, priority, run_at) where status = 'queued';
-create index jobs_running on public.jobs (family) where status = 'running';
+create index jobs_due on public.jobs (tenant_id, tickwork.line_id(family, type, priority, tenant_id, lane), run_at)
+where status = 'queued';
+create index jobs_running on public.jobs (type, tenant_id, lane) where status = 'running';
 create index jobs_out_of_attempts on public.jobs (family) where status = 'queued' and attempts >= max_attempts;
 create index jobs_of_a_tenant on public.jobs (tenant_id, created_at, id);
 create index jobs_finished on public.jobs (finished_at) where finished_at is not null;
@@ -78,7 +76,7 @@ create unique index jobs_dedupe_key on public.jobs (tenant_id, dedupe_key)
 where dedupe_key is not null and status in ('queued', 'running');
 
 create table public.job_attempts (
-  job_id uuid not null references public.jobs (id) on delete cascade,
+  job_id uuid not null,
   number integer not null,
   tenant_id uuid not null,
   worker_id text not null,
@@ -88,13 +86,39 @@ create table public.job_attempts (
   error_code text,
   error_message text,
   logs text,
-  primary key (job_id, number),
-  constraint attempt_status_is_known check (status in ('done', 'failed', 'lease_expired', 'cancelled'))
+  primary key (job_id, number)
 );
 
 comment on table public.job_attempts is
   'How each attempt ended, written once, when it did. The running attempt is in the job''s own row.';
+comment on column public.job_attempts.status is 'done, failed, lease_expired or cancelled.';
 comment on column public.job_attempts.logs is 'The last lines the handler logged.';
+
+-- No foreign key: it would look up, and lock, the job that was just settled, once for every attempt.
+
+create function tickwork.forget_attempts()
+returns trigger
+language plpgsql
+security definer -- who deletes a tenant may not delete attempts himself
+set search_path = ''
+as $$
+begin
+  delete from public.job_attempts
+  using gone
+  where job_attempts.job_id = gone.id;
+
+  return null;
+end
+$$;
+
+create trigger forget_attempts
+after delete on public.jobs
+referencing old table as gone
+for each statement
+execute function tickwork.forget_attempts();
+
+alter function tickwork.forget_attempts owner to tickwork_owner;
+revoke execute on function tickwork.forget_attempts from public, anon, authenticated, service_role;
 
 alter table public.jobs enable row level security;
 alter table public.jobs force row level security;

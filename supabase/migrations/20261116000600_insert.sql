@@ -1,5 +1,52 @@
 -- What happens to every job that is inserted, by a client or by the queue itself.
 
+create function tickwork.check_job(
+  type text,
+  job_type public.job_types,
+  payload jsonb,
+  priority integer,
+  run_at timestamptz,
+  idempotency_key text,
+  dedupe_key text,
+  lane text,
+  max_attempts integer,
+  correlation_id text
+)
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if (check_job.job_type).key is null then
+    raise exception 'type: there is no job type %', coalesce(quote_literal(check_job.type), 'null')
+      using errcode = 'TWTYP', hint = 'Insert it into job_types, or correct the spelling.';
+  end if;
+
+  if not (check_job.job_type).is_active then
+    raise exception 'type: job type % is inactive and takes no new jobs', quote_literal(check_job.type)
+      using errcode = 'TWTYP', hint = 'Set is_active in job_types to take jobs again.';
+  end if;
+
+  perform tickwork.check_payload(check_job.payload, (check_job.job_type).payload_schema);
+  perform tickwork.check_run_at(check_job.run_at);
+  perform tickwork.check_key('idempotency_key', check_job.idempotency_key);
+  perform tickwork.check_key('dedupe_key', check_job.dedupe_key);
+  perform tickwork.check_key('lane', check_job.lane);
+  perform tickwork.check_key('correlation_id', check_job.correlation_id);
+
+  if check_job.priority not between 0 and 100 then
+    raise exception 'priority: % is out of range, 0 to 100 are allowed', check_job.priority
+      using errcode = 'TWPRI', hint = 'Higher runs first; 0 is the default.';
+  end if;
+
+  if check_job.max_attempts not between 1 and 25 then
+    raise exception 'max_attempts: % is out of range, 1 to 25 are allowed', check_job.max_attempts
+      using errcode = 'TWATT', hint = 'Leave it out to take the number of the job''s type.';
+  end if;
+end
+$$;
+
 create function tickwork.fill_in_job()
 returns trigger
 language plpgsql
@@ -8,24 +55,11 @@ as $$
 declare
   job_type public.job_types;
 begin
-  -- Inside the queue's own functions the caller was checked already.
-  if current_user <> 'tickwork_owner' then
-    perform tickwork.check_caller(new.tenant_id);
-  end if;
+  perform tickwork.check_caller(new.tenant_id);
 
   select * into job_type
   from public.job_types
   where job_types.key = new.type;
-
-  if not found then
-    raise exception 'type: there is no job type %', coalesce(quote_literal(new.type), 'null')
-      using errcode = 'TWTYP', hint = 'Insert it into job_types, or correct the spelling.';
-  end if;
-
-  if not job_type.is_active then
-    raise exception 'type: job type % is inactive and takes no new jobs', quote_literal(new.type)
-      using errcode = 'TWTYP', hint = 'Set is_active in job_types to take jobs again.';
-  end if;
 
   new.family := job_type.family;
   new.max_attempts := coalesce(new.max_attempts, job_type.max_attempts);
@@ -34,22 +68,10 @@ begin
   new.run_at := coalesce(new.run_at, clock_timestamp());
   new.created_by := tickwork.caller_id();
 
-  perform tickwork.check_payload(new.payload, job_type.payload_schema);
-  perform tickwork.check_run_at(new.run_at);
-  perform tickwork.check_key('idempotency_key', new.idempotency_key);
-  perform tickwork.check_key('dedupe_key', new.dedupe_key);
-  perform tickwork.check_key('lane', new.lane);
-  perform tickwork.check_key('correlation_id', new.correlation_id);
-
-  if new.priority not between 0 and 100 then
-    raise exception 'priority: % is out of range, 0 to 100 are allowed', new.priority
-      using errcode = 'TWPRI', hint = 'Higher runs first; 0 is the default.';
-  end if;
-
-  if new.max_attempts not between 1 and 25 then
-    raise exception 'max_attempts: % is out of range, 1 to 25 are allowed', new.max_attempts
-      using errcode = 'TWATT', hint = 'Leave it out to take the number of the job''s type.';
-  end if;
+  perform tickwork.check_job(
+    new.type, job_type, new.payload, new.priority, new.run_at, new.idempotency_key, new.dedupe_key, new.lane,
+    new.max_attempts, new.correlation_id
+  );
 
   return new;
 end
@@ -58,21 +80,239 @@ $$;
 create trigger fill_in_job
 before insert on public.jobs
 for each row
+-- The queue's own functions have checked and filled in already, many rows at once.
+when (current_user <> 'tickwork_owner')
 execute function tickwork.fill_in_job();
+
+
+-- A tenant may have so many jobs queued and no more.
+
+create function tickwork.take_allowance(tenant_id uuid, jobs integer)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  with free as (
+    select allowances.ctid
+    from tickwork.allowances
+    where allowances.tenant_id = take_allowance.tenant_id
+      and allowances.jobs_left >= take_allowance.jobs
+    limit 1
+    for update skip locked
+  ),
+  -- Replaced and not updated: of a row that was updated meanwhile the lock would stay with whoever came too late.
+  taken as (
+    delete from tickwork.allowances
+    using free
+    where allowances.ctid = free.ctid
+    returning allowances.jobs_left
+  )
+  insert into tickwork.allowances (tenant_id, jobs_left)
+  select take_allowance.tenant_id, taken.jobs_left - take_allowance.jobs
+  from taken;
+
+  if not found then
+    perform tickwork.renew_allowances(take_allowance.tenant_id);
+  end if;
+end
+$$;
+
+comment on function tickwork.take_allowance is
+  'Counts jobs just inserted against max_queued of their tenant. Raises TWFUL.';
+
+create function tickwork.renew_allowances(tenant_id uuid)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  -- Who has enqueued before in this transaction must not wait, or two could wait for each other.
+  may_wait constant boolean := current_setting('tickwork.has_enqueued', true) is distinct from 'yes';
+  most integer;
+  queued integer;
+  held_by_others bigint;
+begin
+  if may_wait then
+    perform pg_advisory_xact_lock(7466, hashtext(renew_allowances.tenant_id::text));
+  elsif not pg_try_advisory_xact_lock(7466, hashtext(renew_allowances.tenant_id::text)) then
+    raise exception 'tenant_id: others are enqueuing for tenant %, which is close to all it may have queued',
+      renew_allowances.tenant_id
+      using errcode = 'TWFUL', hint = 'Try again, or raise max_queued of the tenant.';
+  end if;
+
+  -- Whoever else enqueues for the tenant holds an allowance until his jobs can be counted, and leaves another one.
+  loop
+    exit when not may_wait;
+
+    delete from tickwork.allowances
+    where allowances.tenant_id = renew_allowances.tenant_id;
+
+    exit when not found;
+  end loop;
+
+  delete from tickwork.allowances
+  where allowances.ctid = any (array(
+    select free.ctid
+    from tickwork.allowances as free
+    where free.tenant_id = renew_allowances.tenant_id
+    for update skip locked
+  ));
+
+  -- As if they had used all of it.
+  select coalesce(sum(allowances.jobs_left), 0) into held_by_others
+  from tickwork.allowances
+  where allowances.tenant_id = renew_allowances.tenant_id;
+
+  select organizations.max_queued into most
+  from public.organizations
+  where organizations.id = renew_allowances.tenant_id;
+
+  select count(*) into queued
+  from (
+    select
+    from public.jobs
+    where jobs.tenant_id = renew_allowances.tenant_id
+      and jobs.status = 'queued'
+    limit most::bigint + 1
+  ) as counted;
+
+  if queued + held_by_others > most then
+    raise exception 'tenant_id: tenant % has % jobs queued, which is all it may have', renew_allowances.tenant_id, most
+      using errcode = 'TWFUL', hint = 'Enqueue again when some of them have run, or raise max_queued of the tenant.';
+  end if;
+
+  insert into tickwork.allowances (tenant_id, jobs_left)
+  select renew_allowances.tenant_id, (most - queued - held_by_others) / 8
+  from generate_series(1, 8);
+end
+$$;
+
+comment on function tickwork.renew_allowances is
+  'Counts what the tenant has queued and shares out what it may still enqueue. Raises TWFUL.';
+
+create function tickwork.share_out_allowances()
+returns trigger
+language plpgsql
+security definer -- nobody may touch allowances
+set search_path = ''
+as $$
+begin
+  -- Whoever is counting by the old number at this moment comes first, and is forgotten too.
+  perform pg_advisory_xact_lock(7466, hashtext(new.id::text));
+
+  loop
+    delete from tickwork.allowances
+    where allowances.tenant_id = new.id;
+
+    exit when not found;
+  end loop;
+
+  if tg_op = 'INSERT' then
+    insert into tickwork.allowances (tenant_id, jobs_left)
+    select new.id, new.max_queued / 8
+    from generate_series(1, 8);
+  end if;
+
+  return null;
+end
+$$;
+
+create trigger share_out_allowances
+after insert on public.organizations
+for each row
+execute function tickwork.share_out_allowances();
+
+create trigger renew_allowances
+after update of max_queued on public.organizations
+for each row
+execute function tickwork.share_out_allowances();
+
+
+-- Lets the next claim know of new jobs.
+
+create type tickwork.place as (
+  family text,
+  type text,
+  priority integer,
+  tenant_id uuid,
+  lane text,
+  run_at timestamptz
+);
+
+create function tickwork.wake_lines(places tickwork.place[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  -- Until the end of this transaction no claim finds one of these lines empty and closes it. A claim never waits for
+  -- this lock, and holds it for a moment only. The number of locks is bounded, as their memory is.
+  perform pg_advisory_xact_lock_shared(7464, stripe.number)
+  from (
+    select distinct (tickwork.turn_id(place.family, place.type, place.priority, place.tenant_id) & 1023)::integer
+    from unnest(wake_lines.places) as place
+    order by 1
+  ) as stripe(number);
+
+  insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
+  select place.family, place.type, place.priority, place.tenant_id, place.lane, place.run_at
+  from unnest(wake_lines.places) as place
+  left join tickwork.lines
+    on lines.id = tickwork.line_id(place.family, place.type, place.priority, place.tenant_id, place.lane)
+  -- Who opens a gate wakes whatever stands behind it.
+  where (lines.is_open or lines.gate is not null) is not true
+    -- An older snapshot does not tell whether the line is open now.
+    or current_setting('transaction_isolation') <> 'read committed';
+end
+$$;
 
 create function tickwork.announce_jobs()
 returns trigger
 language plpgsql
+security definer -- nobody else may touch turns and allowances
 set search_path = ''
 as $$
+declare
+  places tickwork.place[];
 begin
   perform tickwork.wait_for_disk();
 
+  select array_agg(place)
+  into places
+  from (
+    select row(
+      inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane, min(inserted.run_at)
+    )::tickwork.place
+    from inserted
+    group by inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane
+  ) as grouped(place);
+
+  if places is null then
+    return null;
+  end if;
+
+  perform tickwork.take_allowance(tenant.id, tenant.jobs)
+  from (
+    select inserted.tenant_id, count(*)::integer
+    from inserted
+    group by inserted.tenant_id
+    order by inserted.tenant_id
+  ) as tenant(id, jobs);
+
+  -- From now on this transaction holds what others may have to wait for.
+  perform set_config('tickwork.has_enqueued', 'yes', true);
+
+  perform tickwork.wake_lines(places);
+
   perform pg_notify('tickwork', due.family)
   from (
-    select distinct inserted.family
-    from inserted
-    where inserted.run_at <= clock_timestamp()
+    select distinct place.family
+    from unnest(places) as place
+    where place.run_at <= clock_timestamp()
   ) as due;
 
   return null;
@@ -85,7 +325,50 @@ referencing new table as inserted
 for each statement
 execute function tickwork.announce_jobs();
 
+-- A hand that edits the table is heard as well: what it has made due is due, a lease that it has ended is over.
+
+create function tickwork.notice_edit()
+returns trigger
+language plpgsql
+security definer -- nobody else may touch wakes
+set search_path = ''
+as $$
+begin
+  if new.status = 'queued' then
+    perform tickwork.wake_lines(array[row(
+      new.family, new.type, new.priority, new.tenant_id, new.lane, new.run_at
+    )::tickwork.place]);
+  end if;
+
+  update tickwork.served_types
+  set reap_at = '-infinity'
+  where served_types.family = new.family
+    and served_types.reap_at > clock_timestamp();
+
+  return null;
+end
+$$;
+
+create trigger notice_edit
+after update of status, run_at, attempts, max_attempts, lease_expires_at on public.jobs
+for each row
+when (current_user <> 'tickwork_owner')
+execute function tickwork.notice_edit();
+
+alter function tickwork.notice_edit owner to tickwork_owner;
+alter function tickwork.announce_jobs owner to tickwork_owner;
+alter function tickwork.share_out_allowances owner to tickwork_owner;
+
 revoke execute on function
+  tickwork.check_job,
   tickwork.fill_in_job,
+  tickwork.take_allowance,
+  tickwork.renew_allowances,
+  tickwork.share_out_allowances,
+  tickwork.wake_lines,
+  tickwork.notice_edit,
   tickwork.announce_jobs
 from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.check_job to authenticated, service_role, tickwork_owner;
+grant execute on function tickwork.take_allowance, tickwork.renew_allowances, tickwork.wake_lines to tickwork_owner;

@@ -35,8 +35,21 @@ volatile
 set search_path = ''
 as $$
 declare
+  has_keys constant boolean := exists (
+    select
+    from unnest(insert_jobs.requests) as request
+    where request.idempotency_key is not null or request.dedupe_key is not null
+  );
   ids uuid[];
 begin
+  if not has_keys then
+    return query
+    select inserted.*, false
+    from tickwork.insert_new_jobs(insert_jobs.requests) as inserted;
+
+    return;
+  end if;
+
   -- Two batches with the same keys in another order would wait for each other in a circle.
   if cardinality(insert_jobs.requests) > 1 then
     perform pg_advisory_xact_lock(hashtextextended(tenant.id::text, 0))
@@ -50,25 +63,20 @@ begin
 
   -- A second round is needed only when the job that held a key ended between the insert and the look.
   for round in 1 .. 10 loop
-    insert into public.jobs (
-      id, tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane,
-      max_attempts, correlation_id, source, source_ref
-    )
-    select
-      request.id, request.tenant_id, request.type, request.payload, request.priority, request.run_at,
-      request.idempotency_key, request.dedupe_key, request.lane,
-      request.max_attempts, request.correlation_id, coalesce(request.source, 'manual'), request.source_ref
-    from unnest(insert_jobs.requests) with ordinality as request
-    -- A repeat is answered even when its type takes no new jobs any more.
-    where not exists (
-      select
-      from public.jobs as same
-      where same.tenant_id = request.tenant_id
-        and same.type = request.type
-        and same.idempotency_key = request.idempotency_key
-    )
-    order by request.ordinality
-    on conflict do nothing;
+    perform tickwork.insert_new_jobs(array(
+      select request.job
+      from unnest(insert_jobs.requests) with ordinality as listed
+      cross join lateral (select insert_jobs.requests[listed.ordinality]) as request(job)
+      -- A repeat is answered even when its type takes no new jobs any more.
+      where not exists (
+        select
+        from public.jobs as same
+        where same.tenant_id = listed.tenant_id
+          and same.type = listed.type
+          and same.idempotency_key = listed.idempotency_key
+      )
+      order by listed.ordinality
+    ));
 
     select array_agg(
       coalesce(
@@ -109,6 +117,57 @@ begin
 end
 $$;
 
+create function tickwork.insert_new_jobs(requests tickwork.job_request[])
+returns setof public.jobs
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  caller_id constant uuid := tickwork.caller_id();
+begin
+  -- Only what is not plainly in order is looked at one by one: that raises, and says what is wrong.
+  perform tickwork.check_job(
+    request.type, job_types, coalesce(request.payload, '{}'), request.priority,
+    coalesce(request.run_at, clock_timestamp()), request.idempotency_key, request.dedupe_key, request.lane,
+    request.max_attempts, request.correlation_id
+  )
+  from unnest(insert_new_jobs.requests) as request
+  left join public.job_types on job_types.key = request.type
+  where (
+    job_types.is_active
+    and job_types.payload_schema is null
+    and coalesce(jsonb_typeof(request.payload), 'object') = 'object'
+    -- Shorter than this it is neither too large nor too deep.
+    and coalesce(octet_length(request.payload::text), 0) < 64
+    and coalesce(request.priority, 0) between 0 and 100
+    and coalesce(request.max_attempts, 1) between 1 and 25
+    and coalesce(request.run_at, clock_timestamp()) between '1900-01-01 00:00Z' and '9998-12-31 00:00Z'
+    and octet_length(coalesce(request.idempotency_key, '-')) between 1 and 200
+    and octet_length(coalesce(request.dedupe_key, '-')) between 1 and 200
+    and octet_length(coalesce(request.lane, '-')) between 1 and 200
+    and octet_length(coalesce(request.correlation_id, '-')) between 1 and 200
+  ) is not true;
+
+  return query
+  insert into public.jobs (
+    id, tenant_id, type, family, payload, priority, run_at, idempotency_key, dedupe_key, lane,
+    max_attempts, correlation_id, source, source_ref, created_by
+  )
+  select
+    request.id, request.tenant_id, request.type, job_types.family, coalesce(request.payload, '{}'),
+    coalesce(request.priority, 0), coalesce(request.run_at, clock_timestamp()),
+    request.idempotency_key, request.dedupe_key, request.lane,
+    coalesce(request.max_attempts, job_types.max_attempts), request.correlation_id,
+    coalesce(request.source, 'manual'), request.source_ref, caller_id
+  from unnest(insert_new_jobs.requests) with ordinality as request
+  join public.job_types on job_types.key = request.type
+  order by request.ordinality
+  on conflict do nothing
+  returning jobs.*;
+end
+$$;
+
 create function tickwork.enqueue_job(
   tenant_id uuid,
   type text,
@@ -131,6 +190,33 @@ declare
   enqueued tickwork.enqueued_jobs;
 begin
   perform tickwork.check_caller(enqueue_job.tenant_id);
+
+  -- Nearly always one statement is enough; whatever is not plainly in order goes the long way.
+  if num_nonnulls(enqueue_job.idempotency_key, enqueue_job.dedupe_key) = 0 then
+    insert into public.jobs (
+      tenant_id, type, family, payload, priority, run_at, lane, max_attempts, correlation_id, created_by
+    )
+    select
+      enqueue_job.tenant_id, job_types.key, job_types.family, enqueue_job.payload, coalesce(enqueue_job.priority, 0),
+      coalesce(enqueue_job.run_at, clock_timestamp()), enqueue_job.lane,
+      coalesce(enqueue_job.max_attempts, job_types.max_attempts), enqueue_job.correlation_id, tickwork.caller_id()
+    from public.job_types
+    where job_types.key = enqueue_job.type
+      and job_types.is_active
+      and job_types.payload_schema is null
+      and jsonb_typeof(enqueue_job.payload) = 'object'
+      and octet_length(enqueue_job.payload::text) < 64
+      and coalesce(enqueue_job.priority, 0) between 0 and 100
+      and coalesce(enqueue_job.max_attempts, 1) between 1 and 25
+      and coalesce(enqueue_job.run_at, clock_timestamp()) between '1900-01-01 00:00Z' and '9998-12-31 00:00Z'
+      and octet_length(coalesce(enqueue_job.lane, '-')) between 1 and 200
+      and octet_length(coalesce(enqueue_job.correlation_id, '-')) between 1 and 200
+    returning jobs.*, false into enqueued;
+
+    if found then
+      return enqueued;
+    end if;
+  end if;
 
   select * into enqueued
   from tickwork.insert_jobs(array[row(
@@ -188,7 +274,7 @@ $$;
 comment on function public.enqueue_job is
   '-> queued. Answers the job''s row and whether it was there already (deduplicated): a repeated idempotency_key '
   'of the tenant and type, or a dedupe_key that a queued or running job of the tenant holds, adds nothing. '
-  'Durable when it returns. Raises TWTNT, TWMEM, TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, TWRUN, TWATT, TWDUP.';
+  'Durable when it returns. Raises TWTNT, TWMEM, TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, TWRUN, TWATT, TWDUP, TWFUL.';
 
 alter function tickwork.enqueue_job owner to tickwork_owner;
 
@@ -196,9 +282,10 @@ revoke all on tickwork.enqueued_jobs from public, anon, authenticated, service_r
 
 revoke execute on function
   tickwork.insert_jobs,
+  tickwork.insert_new_jobs,
   tickwork.enqueue_job,
   public.enqueue_job
 from public, anon, authenticated, service_role;
 
-grant execute on function tickwork.insert_jobs to tickwork_owner;
+grant execute on function tickwork.insert_jobs, tickwork.insert_new_jobs to tickwork_owner;
 grant execute on function public.enqueue_job, tickwork.enqueue_job to authenticated, service_role;

@@ -16,29 +16,57 @@ comment on type tickwork.outcome is
   'How an attempt ended: done, failed, lease_expired or released. delay_seconds is how long to wait before the next '
   'attempt; null leaves that to the backoff of the type.';
 
-create function tickwork.backoff_seconds(backoff jsonb, attempt integer)
+create function tickwork.backoff_seconds(type text, attempt integer)
 returns double precision
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
-  select (0.8 + 0.4 * random()) * case jsonb_typeof(backoff_seconds.backoff)
+declare
+  backoff jsonb;
+begin
+  select job_types.backoff into backoff
+  from public.job_types
+  where job_types.key = backoff_seconds.type;
+
+  return (0.8 + 0.4 * random()) * case jsonb_typeof(backoff)
     when 'array' then
-      (backoff_seconds.backoff ->> least(
-        backoff_seconds.attempt,
-        jsonb_array_length(backoff_seconds.backoff)
-      ) - 1)::double precision
-    else
+      (backoff ->> least(backoff_seconds.attempt, jsonb_array_length(backoff)) - 1)::double precision
+    when 'object' then
       least(
-        (backoff_seconds.backoff ->> 'cap')::double precision,
-        (backoff_seconds.backoff ->> 'base')::double precision
-          * (backoff_seconds.backoff ->> 'factor')::double precision ^ (backoff_seconds.attempt - 1)
+        (backoff ->> 'cap')::double precision,
+        (backoff ->> 'base')::double precision
+          * (backoff ->> 'factor')::double precision ^ (backoff_seconds.attempt - 1)
       )
+    -- The type is gone.
+    else 60
   end;
+end
 $$;
 
 comment on function tickwork.backoff_seconds is
   'The delay after the given attempt, within 20 % of what the type''s backoff says.';
+
+create function tickwork.status_after(
+  ending text,
+  is_retryable boolean,
+  is_cancelled boolean,
+  attempts integer,
+  max_attempts integer
+)
+returns text
+language sql
+immutable
+return case
+  when ending = 'done' then 'done'
+  when is_cancelled then 'cancelled'
+  when ending = 'released' then 'queued'
+  when not is_retryable then 'failed'
+  when attempts >= max_attempts then 'dead'
+  else 'queued'
+end;
+
+comment on function tickwork.status_after is 'The status that follows running.';
 
 -- Every way out of `running`, in one place. Fenced: an outcome under another token changes nothing, and only running
 -- jobs have a token.
@@ -50,88 +78,138 @@ volatile
 set search_path = ''
 as $$
 begin
-  perform tickwork.wait_for_disk();
+  if current_setting('synchronous_commit') = 'off' then
+    perform tickwork.wait_for_disk();
+  end if;
 
   return query
-  with held as (
-    select
-      outcome.*,
-      case
-        when outcome.status = 'done' then 'done'
-        when job.cancel_requested_at is not null then 'cancelled'
-        when outcome.status = 'released' then 'queued'
-        when not outcome.is_retryable then 'failed'
-        when job.attempts >= job.max_attempts then 'dead'
-        else 'queued'
-      end as next_status,
-      outcome.status = 'released' and job.cancel_requested_at is null as is_given_back,
-      coalesce(
-        outcome.delay_seconds,
-        tickwork.backoff_seconds(coalesce(job_types.backoff, '[60]'), job.attempts)
-      ) as wait_seconds
-    -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
-    from (select * from unnest(settle.outcomes) as given order by given.job_id) as outcome
-    cross join lateral (
-      select jobs.type, jobs.attempts, jobs.max_attempts, jobs.cancel_requested_at
-      from public.jobs
-      where jobs.id = outcome.job_id
-        and jobs.lease_token = outcome.lease_token
-      for no key update
-    ) as job
-    left join public.job_types on job_types.key = job.type
-  ),
-  settled as (
+  with settled as (
     update public.jobs
     set
-      status = held.next_status,
-      attempts = jobs.attempts - held.is_given_back::integer,
+      status = tickwork.status_after(
+        outcome.status, outcome.is_retryable, jobs.cancel_requested_at is not null, jobs.attempts, jobs.max_attempts
+      ),
+      -- To give a job back is no attempt.
+      attempts = jobs.attempts
+        - (outcome.status = 'released' and jobs.cancel_requested_at is null)::integer,
       -- A job that is due again at once keeps its place at the head of the queue.
       run_at = case
-        when held.next_status = 'queued' and held.wait_seconds > 0
-          then clock_timestamp() + make_interval(secs => held.wait_seconds)
+        when outcome.status = 'done' or outcome.delay_seconds = 0 then jobs.run_at
+        when tickwork.status_after(
+          outcome.status, outcome.is_retryable, jobs.cancel_requested_at is not null, jobs.attempts, jobs.max_attempts
+        ) = 'queued' then clock_timestamp() + make_interval(secs => coalesce(
+          outcome.delay_seconds,
+          tickwork.backoff_seconds(jobs.type, jobs.attempts)
+        ))
         else jobs.run_at
       end,
-      result = case held.next_status when 'done' then held.result end,
-      progress = case held.next_status when 'done' then 1 else jobs.progress end,
-      error_code = case when held.is_given_back then jobs.error_code else held.error_code end,
-      error_message = case when held.is_given_back then jobs.error_message else held.error_message end,
+      result = case outcome.status when 'done' then outcome.result end,
+      progress = case outcome.status when 'done' then 1 else jobs.progress end,
+      error_code = case outcome.status when 'released' then jobs.error_code else outcome.error_code end,
+      error_message = case outcome.status when 'released' then jobs.error_message else outcome.error_message end,
       lease_token = null,
       lease_expires_at = null,
       updated_at = clock_timestamp(),
-      finished_at = case when held.next_status <> 'queued' then clock_timestamp() end
-    from held
-    where jobs.id = held.job_id
-    returning jobs.*
+      finished_at = case
+        when tickwork.status_after(
+          outcome.status, outcome.is_retryable, jobs.cancel_requested_at is not null, jobs.attempts, jobs.max_attempts
+        ) <> 'queued' then clock_timestamp()
+      end
+    -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
+    from (select * from unnest(settle.outcomes) as given order by given.job_id) as outcome
+    where jobs.id = outcome.job_id
+      and jobs.lease_token = outcome.lease_token
+    returning jobs as job, outcome as ended_by
   ),
   recorded as (
     insert into public.job_attempts (
       job_id, number, tenant_id, worker_id, started_at, finished_at, status, error_code, error_message, logs
     )
     select
-      settled.id,
-      settled.attempts,
-      settled.tenant_id,
-      settled.worker_id,
-      settled.started_at,
-      settled.updated_at,
-      case settled.status when 'cancelled' then 'cancelled' else held.status end,
-      held.error_code,
-      held.error_message,
-      held.logs
+      (settled.job).id,
+      (settled.job).attempts,
+      (settled.job).tenant_id,
+      (settled.job).worker_id,
+      (settled.job).started_at,
+      (settled.job).updated_at,
+      case (settled.job).status when 'cancelled' then 'cancelled' else (settled.ended_by).status end,
+      (settled.ended_by).error_code,
+      (settled.ended_by).error_message,
+      (settled.ended_by).logs
     from settled
-    join held on held.job_id = settled.id
-    -- To give a job back is no attempt.
-    where not held.is_given_back
+    where not ((settled.ended_by).status = 'released' and (settled.job).status = 'queued')
     -- The count was set back by hand: that must not wedge the reaper.
     on conflict do nothing
   )
-  select *
+  select (settled.job).*
   from settled;
+
+  if exists (select from unnest(settle.outcomes) as outcome where outcome.status <> 'done') then
+    insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
+    select jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane, jobs.run_at
+    from unnest(settle.outcomes) as outcome
+    join public.jobs on jobs.id = outcome.job_id
+    where jobs.status = 'queued';
+  end if;
+
+  if exists (select from tickwork.turns where turns.gate is not null)
+    or exists (select from tickwork.lines where lines.gate is not null)
+    or exists (select from tickwork.served_types where served_types.full_until > now())
+  then
+    perform tickwork.open_gates(settle.outcomes);
+  end if;
 end
 $$;
 
 comment on function tickwork.settle is
   'running -> done, queued, failed, dead or cancelled. Answers the jobs that were held under the tokens given.';
+
+create function tickwork.open_gates(outcomes tickwork.outcome[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  insert into tickwork.wakes (family, type, priority, tenant_id, lane, is_for_line, wake_at)
+  select turns.family, turns.type, turns.priority, turns.tenant_id, null, false, clock_timestamp()
+  from unnest(open_gates.outcomes) as outcome
+  join public.jobs on jobs.id = outcome.job_id
+  cross join lateral (
+    values
+      (tickwork.tenant_scope(jobs.tenant_id)),
+      (tickwork.tenant_type_scope(jobs.tenant_id, jobs.type))
+  ) as counted_by(scope)
+  join tickwork.turns on turns.gate = counted_by.scope
+  union
+  select turns.family, turns.type, turns.priority, turns.tenant_id, lines.lane, true, clock_timestamp()
+  from unnest(open_gates.outcomes) as outcome
+  join public.jobs on jobs.id = outcome.job_id
+  join tickwork.lines on lines.gate = tickwork.lane_scope(jobs.family, jobs.tenant_id, jobs.lane)
+  join tickwork.turns on turns.id = lines.turn_id;
+
+  with full_types as (
+    select served_types.family, served_types.type
+    from tickwork.served_types
+    where served_types.full_until > clock_timestamp()
+      and exists (
+        select
+        from unnest(open_gates.outcomes) as outcome
+        join public.jobs on jobs.id = outcome.job_id
+        where jobs.type = served_types.type
+      )
+    for no key update of served_types skip locked
+  )
+  update tickwork.served_types
+  set full_until = '-infinity'
+  from full_types
+  where served_types.family = full_types.family
+    and served_types.type = full_types.type;
+end
+$$;
+
+comment on function tickwork.open_gates is
+  'Wakes whatever is closed by a limit that has counted these jobs.';
 
 create function tickwork.settle_one(outcome tickwork.outcome)
 returns public.jobs
@@ -162,12 +240,16 @@ comment on function tickwork.settle_one is
 
 revoke execute on function
   tickwork.backoff_seconds,
+  tickwork.status_after,
+  tickwork.open_gates,
   tickwork.settle,
   tickwork.settle_one
 from public, anon, authenticated, service_role;
 
 grant execute on function
   tickwork.backoff_seconds,
+  tickwork.status_after,
+  tickwork.open_gates,
   tickwork.settle,
   tickwork.settle_one
 to tickwork_owner;

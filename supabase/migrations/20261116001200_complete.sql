@@ -54,6 +54,19 @@ comment on function public.complete_job is
   'Durable when it returns. Raises TWLSE, TWBIG, TWARG and what enqueue_job raises of a follow-up.';
 
 
+create function tickwork.error_code(error jsonb)
+returns text
+language sql
+immutable
+return left(coalesce(error ->> 'code', 'FAILED'), 100);
+
+create function tickwork.error_message(error jsonb)
+returns text
+language sql
+immutable
+-- Of an object only what is called its message: the rest was not written for people to read.
+return left(case jsonb_typeof(error) when 'object' then error ->> 'message' else error #>> '{}' end, 8000);
+
 create function tickwork.fail_job(
   job_id uuid,
   lease_token uuid,
@@ -74,8 +87,8 @@ begin
     fail_job.lease_token,
     'failed',
     null,
-    left(coalesce(fail_job.error ->> 'code', 'FAILED'), 100),
-    left(coalesce(fail_job.error ->> 'message', fail_job.error #>> '{}'), 8000),
+    tickwork.error_code(fail_job.error),
+    tickwork.error_message(fail_job.error),
     coalesce(fail_job.retryable, true),
     tickwork.check_delay('retry_after_seconds', fail_job.retry_after_seconds),
     right(fail_job.logs, 8000)
@@ -154,6 +167,8 @@ alter function tickwork.fail_job owner to tickwork_owner;
 alter function tickwork.release_job owner to tickwork_owner;
 
 revoke execute on function
+  tickwork.error_code,
+  tickwork.error_message,
   tickwork.complete_job,
   tickwork.fail_job,
   tickwork.release_job,
@@ -161,6 +176,8 @@ revoke execute on function
   public.fail_job,
   public.release_job
 from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.error_code, tickwork.error_message to tickwork_owner;
 
 grant execute on function
   public.complete_job,

@@ -8,63 +8,116 @@ security definer -- the worker may not update jobs itself
 set search_path = ''
 as $$
 declare
-  parsed tickwork.outcome[];
-  settled public.jobs[];
-  requests tickwork.job_request[];
+  parsed constant tickwork.outcome[] := tickwork.outcomes_from(settle_jobs.outcomes);
+  statuses jsonb;
+  due_again text[];
 begin
-  perform tickwork.check_outcomes(settle_jobs.outcomes);
+  select
+    jsonb_object_agg(job.id, job.status),
+    array_agg(distinct job.family) filter (where job.status = 'queued' and job.run_at <= clock_timestamp())
+  into statuses, due_again
+  from tickwork.settle(parsed) as job;
 
-  select array_agg(row(
-    outcome.job_id,
-    outcome.lease_token,
-    outcome.status,
-    outcome.result,
-    case outcome.status when 'failed' then left(coalesce(outcome.error ->> 'code', 'FAILED'), 100) end,
-    case outcome.status
-      when 'failed' then left(coalesce(outcome.error ->> 'message', outcome.error #>> '{}'), 8000)
-    end,
-    coalesce(outcome.retryable, true),
-    case outcome.status
-      when 'released' then coalesce(outcome.delay_seconds, 0)
-      else outcome.retry_after_seconds
-    end,
-    right(outcome.logs, 8000)
-  )::tickwork.outcome)
-  into parsed
-  from jsonb_to_recordset(settle_jobs.outcomes) as outcome(
+  if settle_jobs.outcomes @? '$[*].follow_ups[*].type' then
+    perform tickwork.enqueue_follow_ups(settle_jobs.outcomes, statuses);
+  end if;
+
+  if due_again is not null then
+    perform pg_notify('tickwork', family)
+    from unnest(due_again) as family;
+  end if;
+
+  return query
+  select outcome.job_id, coalesce(statuses ? outcome.job_id::text, false), statuses ->> outcome.job_id::text
+  from unnest(parsed) as outcome;
+end
+$$;
+
+create function tickwork.outcomes_from(outcomes jsonb)
+returns tickwork.outcome[]
+language plpgsql
+immutable
+set search_path = ''
+as $$
+declare
+  parsed tickwork.outcome[];
+  is_in_order boolean;
+begin
+  -- Only what is not plainly in order is looked at closely: that raises, and says what is wrong.
+  if jsonb_typeof(outcomes_from.outcomes) is distinct from 'array'
+    or jsonb_array_length(outcomes_from.outcomes) > 10000
+  then
+    perform tickwork.check_outcomes(outcomes_from.outcomes);
+  end if;
+
+  select
+    array_agg(row(
+      outcome.job_id,
+      outcome.lease_token,
+      outcome.status,
+      outcome.result,
+      case outcome.status when 'failed' then tickwork.error_code(outcome.error) end,
+      case outcome.status when 'failed' then tickwork.error_message(outcome.error) end,
+      coalesce(outcome.retryable, true),
+      case outcome.status
+        when 'released' then coalesce(outcome.delay_seconds, 0)
+        else outcome.retry_after_seconds
+      end,
+      right(outcome.logs, 8000)
+    )::tickwork.outcome order by given.ordinality),
+    count(distinct outcome.job_id) = count(*)
+    and bool_and(
+      outcome.status in ('done', 'failed', 'released')
+      and given.fields - array[
+        'job_id', 'lease_token', 'status', 'result', 'error', 'retryable', 'retry_after_seconds', 'delay_seconds',
+        'follow_ups', 'logs'
+      ] = '{}'
+      and coalesce(jsonb_typeof(given.fields -> 'follow_ups'), 'array') in ('array', 'null')
+      and coalesce(octet_length(outcome.result::text), 0) < 65536
+      and coalesce(outcome.retry_after_seconds, 0) between 0 and 2592000
+      and coalesce(outcome.delay_seconds, 0) between 0 and 2592000
+    )
+  into parsed, is_in_order
+  from jsonb_array_elements(outcomes_from.outcomes) with ordinality as given(fields, ordinality)
+  cross join lateral jsonb_to_record(
+    case jsonb_typeof(given.fields) when 'object' then given.fields else '{}' end
+  ) as outcome(
     job_id uuid, lease_token uuid, status text, result jsonb, error jsonb, retryable boolean,
     retry_after_seconds double precision, delay_seconds double precision, logs text
   );
 
-  select array_agg(job)
-  into settled
-  from tickwork.settle(parsed) as job;
+  if is_in_order is not true then
+    perform tickwork.check_outcomes(outcomes_from.outcomes);
+  end if;
 
+  return parsed;
+end
+$$;
+
+comment on function tickwork.outcomes_from is
+  'Reads the outcomes that a worker sends. Raises TWARG, TWBIG.';
+
+create function tickwork.enqueue_follow_ups(outcomes jsonb, statuses jsonb)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  requests tickwork.job_request[];
+begin
   -- All in one insert, which knows how to order them.
   select array_agg(request)
   into requests
-  from unnest(settled) as job
-  join jsonb_to_recordset(settle_jobs.outcomes) as outcome(job_id uuid, follow_ups jsonb) on outcome.job_id = job.id
+  from jsonb_to_recordset(enqueue_follow_ups.outcomes) as outcome(job_id uuid, follow_ups jsonb)
+  join public.jobs on jobs.id = outcome.job_id
   cross join unnest(tickwork.requests_from(
-    outcome.follow_ups, job.tenant_id, 'system', job.id::text, job.correlation_id
+    outcome.follow_ups, jobs.tenant_id, 'system', jobs.id::text, jobs.correlation_id
   )) as request
-  where job.status = 'done'
+  where enqueue_follow_ups.statuses ->> outcome.job_id::text = 'done'
     and jsonb_typeof(outcome.follow_ups) = 'array';
 
   perform tickwork.insert_jobs(requests);
-
-  perform pg_notify('tickwork', again.family)
-  from (
-    select distinct job.family
-    from unnest(settled) as job
-    where job.status = 'queued'
-      and job.run_at <= clock_timestamp()
-  ) as again;
-
-  return query
-  select outcome.job_id, job.id is not null, job.status
-  from unnest(parsed) as outcome
-  left join unnest(settled) as job on job.id = outcome.job_id;
 end
 $$;
 
@@ -128,9 +181,15 @@ alter function tickwork.settle_jobs owner to tickwork_owner;
 
 revoke execute on function
   tickwork.settle_jobs,
+  tickwork.outcomes_from,
+  tickwork.enqueue_follow_ups,
   tickwork.check_outcomes,
   public.settle_jobs
 from public, anon, authenticated, service_role;
 
-grant execute on function tickwork.check_outcomes to tickwork_owner;
+grant execute on function
+  tickwork.outcomes_from,
+  tickwork.enqueue_follow_ups,
+  tickwork.check_outcomes
+to tickwork_owner;
 grant execute on function public.settle_jobs, tickwork.settle_jobs to tickwork_worker, service_role;

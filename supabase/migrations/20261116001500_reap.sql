@@ -10,14 +10,27 @@ declare
   expired tickwork.outcome[];
   spent integer;
 begin
+  with free as (
+    select served_types.family, served_types.type
+    from tickwork.served_types
+    where served_types.family = reap.family
+    for no key update skip locked
+  )
+  update tickwork.served_types
+  -- All that runs is read: often enough once a second.
+  set reap_at = clock_timestamp() + interval '1 second'
+  from free
+  where served_types.family = free.family
+    and served_types.type = free.type;
+
   -- Each one is settled under the token seen here: whoever settled or claimed it meanwhile was faster.
   select array_agg(row(
-    lapsed.id,
-    lapsed.lease_token,
+    lapsed_job.id,
+    lapsed_job.lease_token,
     'lease_expired',
     null,
     'LEASE_EXPIRED',
-    format('%s stopped renewing the lease: it crashed, hung or lost its connection', lapsed.worker_id),
+    format('%s stopped renewing the lease: it crashed, hung or lost its connection', lapsed_job.worker_id),
     true,
     0,
     null
@@ -25,13 +38,15 @@ begin
   into expired
   from (
     select jobs.id, jobs.lease_token, jobs.worker_id
-    from public.jobs
-    where jobs.family = reap.family
+    from tickwork.served_types
+    join public.jobs on jobs.type = served_types.type
+    where served_types.family = reap.family
+      and jobs.family = reap.family
       and jobs.status = 'running'
       and jobs.lease_expires_at < clock_timestamp()
     limit reap.most
-    for no key update skip locked
-  ) as lapsed;
+    for no key update of jobs skip locked
+  ) as lapsed_job;
 
   if expired is not null then
     perform tickwork.settle(expired);
@@ -75,10 +90,26 @@ declare
   reaped integer := 0;
 begin
   -- From the jobs and not from their types, which may have moved to another family meanwhile.
+  insert into tickwork.served_types (family, type, is_alone, is_held)
+  select
+    jobs.family,
+    jobs.type,
+    false,
+    tickwork.is_held(tickwork.type_scope(jobs.type)) or tickwork.is_held(tickwork.family_scope(jobs.family))
+  from public.jobs
+  where jobs.status = 'running'
+    and not exists (
+      select
+      from tickwork.served_types
+      where served_types.family = jobs.family
+        and served_types.type = jobs.type
+    )
+  group by jobs.family, jobs.type
+  on conflict do nothing;
+
   for family in
-    select jobs.family
-    from public.jobs
-    where jobs.status = 'running'
+    select served_types.family
+    from tickwork.served_types
     union
     select jobs.family
     from public.jobs
@@ -87,6 +118,8 @@ begin
   loop
     reaped := reaped + tickwork.reap(family, 10000);
   end loop;
+
+  perform tickwork.wake_forgotten_lines();
 
   return reaped;
 end

@@ -127,6 +127,10 @@ begin
   where jobs.id = job.id
   returning jobs.* into job;
 
+  perform tickwork.wake_lines(array[row(
+    job.family, job.type, job.priority, job.tenant_id, job.lane, job.run_at
+  )::tickwork.place]);
+
   perform pg_notify('tickwork', job.family);
   return job;
 exception
@@ -176,6 +180,10 @@ begin
     updated_at = clock_timestamp()
   where jobs.id = job.id
   returning jobs.* into job;
+
+  perform tickwork.wake_lines(array[row(
+    job.family, job.type, job.priority, job.tenant_id, job.lane, job.run_at
+  )::tickwork.place]);
 
   if job.run_at <= clock_timestamp() then
     perform pg_notify('tickwork', job.family);

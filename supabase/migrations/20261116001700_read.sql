@@ -78,14 +78,99 @@ $$;
 comment on function public.queue_summary is
   'Reads how many jobs of each type are in each status, how many of them are due, and since when the oldest is.';
 
-create function public.explain_job(job_id uuid)
+create function tickwork.obstacle(job_id uuid)
 returns text
 language plpgsql
-stable
+volatile
+security definer -- nobody may read holds, and a limit counts other tenants' jobs too
 set search_path = ''
 as $$
 declare
   job public.jobs;
+  hold tickwork.holds;
+  spot tickwork.spot;
+  rule tickwork.rule;
+begin
+  select * into job
+  from public.jobs
+  where jobs.id = obstacle.job_id
+    and (
+      tickwork.caller_is_service()
+      or tickwork.caller_is_platform_admin()
+      or jobs.tenant_id in (select tickwork.caller_tenants())
+    );
+
+  select * into hold
+  from tickwork.holds
+  where holds.scope in (
+    tickwork.family_scope(job.family),
+    tickwork.type_scope(job.type),
+    tickwork.tenant_scope(job.tenant_id),
+    tickwork.lane_scope(job.family, job.tenant_id, job.lane)
+  )
+    and holds.until > clock_timestamp()
+  order by holds.until desc
+  limit 1;
+
+  if found then
+    return case hold.scope
+      when tickwork.family_scope(job.family) then format('The family %s is paused', quote_literal(job.family))
+      when tickwork.type_scope(job.type) then format('The type %s is paused', quote_literal(job.type))
+      when tickwork.tenant_scope(job.tenant_id) then 'Its tenant is paused'
+      else format('Its lane %s is held', quote_literal(job.lane))
+    end
+    || case when isfinite(hold.until) then format(' until %s', hold.until) else '' end
+    || case when hold.reason <> '' then format(': %s', hold.reason) else '' end
+    || '.';
+  end if;
+
+  spot.family := job.family;
+  spot.type := job.type;
+  spot.tenant_id := job.tenant_id;
+  spot.lane := job.lane;
+
+  for rule in
+    select *
+    from tickwork.rules_of(spot)
+  loop
+    if tickwork.count_running(rule.kind, spot) >= rule.max_running then
+      return format(
+        'It waits for room: %s jobs of %s may run at once, and as many do.', rule.max_running,
+        case rule.kind
+          when 'type' then 'its type'
+          when 'tenant' then 'its tenant'
+          when 'tenant_type' then 'its type and tenant'
+          else format('its lane %s', quote_literal(job.lane))
+        end
+      );
+    elsif tickwork.tokens_left(rule) < 1 then
+      return format(
+        'It waits for its start: %s jobs of %s may start in a minute, and the next one may at %s.',
+        rule.starts_per_minute,
+        case rule.kind when 'lane' then format('its lane %s', quote_literal(job.lane)) else 'its type and tenant' end,
+        clock_timestamp() + make_interval(secs => (1 - tickwork.tokens_left(rule)) * 60 / rule.starts_per_minute)
+      );
+    end if;
+  end loop;
+
+  return null;
+end
+$$;
+
+comment on function tickwork.obstacle is
+  'Reads what keeps a due job from being claimed, in words, or null if nothing but its turn does.';
+
+alter function tickwork.obstacle owner to tickwork_owner;
+
+create function public.explain_job(job_id uuid)
+returns text
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  job public.jobs;
+  obstacle text;
   ahead bigint;
   running bigint;
 begin
@@ -120,11 +205,18 @@ begin
         return format('It is not due before %s.', job.run_at);
       end if;
 
+      obstacle := tickwork.obstacle(job.id);
+
+      if obstacle is not null then
+        return format('It is due since %s. %s', job.run_at, obstacle);
+      end if;
+
       select count(*) into ahead
       from (
         select
         from public.jobs
-        where jobs.family = job.family
+        where jobs.tenant_id = job.tenant_id
+          and jobs.family = job.family
           and jobs.status = 'queued'
           and (jobs.priority > job.priority or (jobs.priority = job.priority and jobs.run_at < job.run_at))
           and jobs.run_at <= now()
@@ -138,11 +230,12 @@ begin
 
       -- Others' jobs are not for a member to see, so that he cannot tell whether something runs.
       return format(
-        'It is due since %s and waits for the function of the family %s, with %s jobs%s ahead of it and %s running.',
+        'It is due since %s and waits for the function of the family %s, with %s jobs of its tenant ahead of it and '
+        '%s%s running. Tenants take turns.',
         job.run_at, quote_literal(job.family),
         case ahead when 1000 then '1000 or more' else ahead::text end,
-        case when not tickwork.caller_is_service() then ' of yours' else '' end,
-        running
+        running,
+        case when not tickwork.caller_is_service() then ' of yours' else '' end
       ) || case
         when running = 0 and tickwork.caller_is_service() then
           ' Nothing runs: is the function deployed, and does cron wake it?'
@@ -167,10 +260,11 @@ end
 $$;
 
 comment on function public.explain_job is
-  'Reads why a job is not running, in words. Raises TWJOB.';
+  'Reads why a job is not running, in words: not due yet, paused, held, at a limit, or waiting for its turn. '
+  'Raises TWJOB.';
 
-revoke execute on function public.list_jobs, public.queue_summary, public.explain_job
+revoke execute on function public.list_jobs, public.queue_summary, public.explain_job, tickwork.obstacle
 from public, anon, authenticated, service_role;
 
-grant execute on function public.list_jobs, public.queue_summary, public.explain_job
+grant execute on function public.list_jobs, public.queue_summary, public.explain_job, tickwork.obstacle
 to authenticated, service_role;

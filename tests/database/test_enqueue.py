@@ -141,7 +141,8 @@ def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world
 
     jobs = world.service.enqueue_jobs(batch)
 
-    assert [job.payload["n"] for job in jobs] == [0, 1, 2, 1]
+    payloads = {row["id"]: row["payload"]["n"] for row in world.rows("select id, payload from jobs")}
+    assert [payloads[job.id] for job in jobs] == [0, 1, 2, 1]
     assert [job.deduplicated for job in jobs] == [False, False, False, True]
     assert world.value("select count(*) from jobs") == 3
 

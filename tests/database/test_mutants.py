@@ -6,13 +6,22 @@ from typing import Any
 
 import pytest
 
+from tests.crowd import claim_one_by_one
 from tests.database import (
     test_claim,
     test_durability,
     test_effects,
     test_enqueue,
+    test_lanes,
     test_lease,
+    test_limits,
+    test_limits_at_once,
+    test_lines,
+    test_max_queued,
+    test_pauses,
+    test_rates,
     test_settle,
+    test_turns,
 )
 from tests.world import World
 
@@ -34,8 +43,8 @@ MUTANTS = [
     Mutant(
         "C1 one job too many",
         "tickwork.claim_jobs",
-        "limit wanted",
-        "limit wanted + 1",
+        "limit room",
+        "limit room + 1",
         test_claim.test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan,
     ),
     Mutant(
@@ -48,8 +57,8 @@ MUTANTS = [
     Mutant(
         "C4 locks what it does not take",
         "tickwork.claim_jobs",
-        "due_by := clock_timestamp();",
-        "due_by := clock_timestamp(); perform from public.jobs where jobs.status = 'queued' for update skip locked;",
+        "return query",
+        "perform from public.jobs where jobs.status = 'queued' for update skip locked; return query",
         test_claim.test_a_claim_locks_only_what_it_takes,
     ),
     Mutant(
@@ -62,8 +71,8 @@ MUTANTS = [
     Mutant(
         "C8 an expired job goes to the end of the queue",
         "tickwork.settle",
-        "held.wait_seconds > 0",
-        "held.wait_seconds >= 0",
+        "or outcome.delay_seconds = 0",
+        "",
         test_lease.test_an_expired_lease_goes_back_to_the_head_of_the_queue,
     ),
     Mutant(
@@ -83,7 +92,7 @@ MUTANTS = [
     Mutant(
         "C11 giving back spends the attempt",
         "tickwork.settle",
-        "held.is_given_back::integer",
+        "(outcome.status = 'released' and jobs.cancel_requested_at is null)::integer",
         "0",
         test_settle.test_a_released_job_spends_no_attempt_and_keeps_its_place,
     ),
@@ -126,14 +135,14 @@ MUTANTS = [
     Mutant(
         "L2 the reaper waits for the one who completes",
         "tickwork.reap",
-        "for no key update skip locked",
-        "for no key update",
+        "for no key update of jobs skip locked",
+        "for no key update of jobs",
         test_lease.test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done,
     ),
     Mutant(
         "L3 two reapers wait for each other",
         "tickwork.reap",
-        "for no key update skip locked",
+        "for no key update of jobs skip locked",
         "",
         test_lease.test_two_reapers_at_once_end_an_attempt_once,
     ),
@@ -161,8 +170,8 @@ MUTANTS = [
     Mutant(
         "L9 a batch starved by what it must pass over",
         "tickwork.reap",
-        "from public.jobs\n    where jobs.family",
-        "from (select * from public.jobs order by created_at limit 100) as jobs\n    where jobs.family",
+        "join public.jobs on",
+        "join (select * from public.jobs order by created_at limit 100) as jobs on",
         test_lease.test_rows_that_must_be_passed_over_do_not_starve_the_reaper,
     ),
     Mutant(
@@ -198,7 +207,7 @@ MUTANTS = [
     ),
     Mutant(
         "E2 the same key twice in a batch",
-        "tickwork.insert_jobs",
+        "tickwork.insert_new_jobs",
         "on conflict do nothing",
         "",
         test_enqueue.test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins,
@@ -226,8 +235,8 @@ MUTANTS = [
     ),
     Mutant(
         "T3 a cancelled job is retried",
-        "tickwork.settle",
-        "when job.cancel_requested_at is not null then 'cancelled'",
+        "tickwork.status_after",
+        "WHEN is_cancelled THEN 'cancelled'::text",
         "",
         test_settle.test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops,
         ("fail",),
@@ -242,7 +251,7 @@ MUTANTS = [
     ),
     Mutant(
         "a claim that takes durability back",
-        "tickwork.skip_disk",
+        "tickwork.claim_jobs",
         "if pg_current_xact_id_if_assigned() is null then",
         "if true then",
         test_durability.test_a_claim_in_the_same_transaction_takes_nothing_back,
@@ -261,6 +270,124 @@ MUTANTS = [
         "for no key update",
         "",
         test_effects.test_nobody_takes_a_job_whose_effects_are_being_written,
+    ),
+    Mutant(
+        "a tenant served that stays at the head",
+        "tickwork.claim_jobs",
+        "% turns.weight when 0 then",
+        "% turns.weight when -1 then",
+        test_turns.test_a_newcomer_is_served_within_one_round,
+    ),
+    Mutant(
+        "a tenant with lanes that stays at the head",
+        "tickwork.move_on",
+        "case when is_over",
+        "case when false",
+        test_turns.test_many_lanes_give_a_tenant_no_other_share,
+        (claim_one_by_one,),
+    ),
+    Mutant(
+        "a lane served that stays at the head",
+        "tickwork.move_on",
+        "set served_at = moved_at",
+        "set served_at = lines.served_at",
+        test_turns.test_lanes_of_a_tenant_take_turns_with_its_own_line,
+    ),
+    Mutant(
+        "a lower priority that starves",
+        "tickwork.longest_waiting_priority",
+        "coalesce(longest, 100)",
+        "100",
+        test_turns.test_every_tenth_start_of_a_turn_goes_to_a_lower_priority_and_no_more,
+        (claim_one_by_one,),
+    ),
+    Mutant(
+        "a job that nobody hears of",
+        "tickwork.wake_lines",
+        "insert into",
+        "return; insert into",
+        test_lines.test_drained_lines_are_closed_and_an_enqueue_opens_them_again,
+    ),
+    Mutant(
+        "a line closed under an enqueue",
+        "tickwork.close_line",
+        "not pg_try_advisory_xact_lock(7464, (spot.turn_id & 1023)::integer)",
+        "false",
+        test_lines.test_a_line_stays_open_for_a_job_that_is_not_committed_yet,
+    ),
+    Mutant(
+        "an enqueue that keeps no line open",
+        "tickwork.wake_lines",
+        "pg_advisory_xact_lock_shared(7464, stripe.number)",
+        "stripe.number",
+        test_lines.test_a_line_stays_open_for_a_job_that_is_not_committed_yet,
+    ),
+    Mutant(
+        "a line seen open in an old snapshot",
+        "tickwork.wake_lines",
+        "or current_setting('transaction_isolation') <> 'read committed'",
+        "",
+        test_lines.test_a_job_enqueued_under_an_old_snapshot_is_found,
+    ),
+    Mutant(
+        "a line hidden by the claim that opens it",
+        "tickwork.claim_jobs",
+        "spot.turn_id is null and spot.is_woken",
+        "false",
+        test_lines.test_a_claim_that_is_opening_a_line_hides_no_other_job,
+    ),
+    *(
+        Mutant(
+            f"a limit of a {kind} counted without its lock",
+            "tickwork.admit",
+            "perform pg_advisory_xact_lock(hashtextextended(rule.scope, 0));",
+            "null;",
+            test_limits_at_once.test_a_claim_in_flight_is_counted,
+            (kind,),
+        )
+        for kind in ("type", "tenant", "lane")
+    ),
+    *(
+        Mutant(
+            f"a limit of a {kind} that no ending job opens again",
+            "tickwork.settle",
+            "perform tickwork.open_gates(settle.outcomes);",
+            "null;",
+            test_limits.test_exactly_so_many_run_and_each_that_ends_lets_one_start_at_once,
+            (kind,),
+        )
+        for kind in ("type", "tenant", "lane")
+    ),
+    Mutant(
+        "starts that no rate counts",
+        "tickwork.spend_tokens",
+        "- spend_tokens.starts",
+        "",
+        test_rates.test_the_starts_of_a_minute_come_at_once_and_then_evenly,
+        ("lane",),
+    ),
+    Mutant(
+        "a queue that is never full",
+        "tickwork.renew_allowances",
+        "> most then",
+        "> most and false then",
+        test_max_queued.test_one_job_too_many_is_refused_by_name_and_number,
+    ),
+    Mutant(
+        "a hold that a new line does not know of",
+        "tickwork.open_lines",
+        "not lane.is_held",
+        "true",
+        test_lanes.test_a_held_lane_waits_and_everything_else_goes_on,
+        (False,),
+    ),
+    Mutant(
+        "a pause that a new turn does not know of",
+        "tickwork.open_lines",
+        "not tenant.is_held",
+        "true",
+        test_pauses.test_what_is_paused_does_not_start_and_the_rest_does,
+        ("tenant_id", False),
     ),
     Mutant(
         "a backoff without jitter",

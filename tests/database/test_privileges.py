@@ -15,26 +15,42 @@ MAY_EXECUTE = {
     "authenticated service_role": """
         public.enqueue_job public.cancel_job public.retry_job public.reschedule_job
         tickwork.enqueue_job tickwork.cancel_job tickwork.retry_job tickwork.reschedule_job
-        public.list_jobs public.queue_summary public.explain_job
+        public.list_jobs public.queue_summary public.explain_job tickwork.obstacle
         tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.check_caller""",
     "authenticated service_role tickwork_owner": """
         tickwork.caller_id tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
-        tickwork.check_run_at tickwork.knows_json_schema tickwork.wait_for_disk""",
+        tickwork.check_run_at tickwork.check_job tickwork.knows_json_schema tickwork.wait_for_disk
+        tickwork.turn_id tickwork.line_id""",
     "service_role": """
-        public.enqueue_jobs public.reap_expired_leases public.purge_jobs
-        tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.purge_jobs tickwork.is_backoff""",
+        public.enqueue_jobs public.reap_expired_leases public.purge_jobs public.pause_jobs public.resume_jobs
+        public.hold_lane public.release_lane public.limit_lane public.list_holds
+        tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.purge_jobs tickwork.pause_jobs tickwork.resume_jobs
+        tickwork.hold_lane tickwork.release_lane tickwork.limit_lane tickwork.list_holds tickwork.is_backoff""",
     "tickwork_worker service_role": """
         public.claim_next_job public.claim_jobs public.heartbeat_job public.heartbeat_jobs public.hold_job
-        public.complete_job public.fail_job public.release_job public.settle_jobs
+        public.complete_job public.fail_job public.release_job public.settle_jobs public.settle_and_claim
+        public.hold_lane_of_job
         tickwork.claim_jobs tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
-        tickwork.complete_job tickwork.fail_job tickwork.release_job tickwork.settle_jobs""",
+        tickwork.complete_job tickwork.fail_job tickwork.release_job tickwork.settle_jobs tickwork.settle_and_claim
+        tickwork.hold_lane_of_job""",
     "tickwork_worker service_role tickwork_owner": "tickwork.raise_lease_lost",
     "tickwork_owner": """
-        tickwork.skip_disk tickwork.check_objects tickwork.insert_jobs tickwork.requests_from tickwork.check_claim
-        tickwork.reap
-        tickwork.settle tickwork.settle_one tickwork.backoff_seconds tickwork.check_delay tickwork.check_outcomes
-        tickwork.lock_job_for_caller tickwork.raise_wrong_status""",
+        tickwork.family_scope tickwork.type_scope tickwork.tenant_scope tickwork.tenant_type_scope tickwork.lane_scope
+        tickwork.skip_disk tickwork.check_objects tickwork.check_delay
+        tickwork.take_allowance tickwork.renew_allowances tickwork.wake_lines
+        tickwork.insert_jobs tickwork.insert_new_jobs tickwork.requests_from
+        tickwork.open_lines tickwork.close_line tickwork.shut_line tickwork.shut_turn tickwork.is_held
+        tickwork.what_turns_are_made_of tickwork.wake_forgotten_lines
+        tickwork.rules_of tickwork.admit tickwork.count_running tickwork.tokens_left tickwork.spend_tokens tickwork.shut
+        tickwork.check_claim tickwork.next_spot tickwork.next_woken_spot tickwork.longest_waiting_priority
+        tickwork.head_of_other_types tickwork.rounds_for tickwork.share_of tickwork.move_on tickwork.count_starts
+        tickwork.settle tickwork.settle_one tickwork.open_gates tickwork.status_after tickwork.backoff_seconds
+        tickwork.error_code tickwork.error_message
+        tickwork.outcomes_from tickwork.check_outcomes tickwork.enqueue_follow_ups
+        tickwork.reap tickwork.lock_job_for_caller tickwork.raise_wrong_status
+        tickwork.remake_turns tickwork.scope_of tickwork.check_lane tickwork.wake_lane tickwork.shut_lane""",
 }
+INNER_TABLES = "turns lines wakes served_types holds lanes buckets allowances"
 CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id"
 # In the letters of psql's \dp: a insert, r select, w update, d delete, U usage, C create.
 MAY_TOUCH = {
@@ -45,6 +61,7 @@ MAY_TOUCH = {
     "public.jobs": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.job_attempts": "authenticated=r service_role=r tickwork_owner=arwd",
     **{f"public.jobs.{column}": "authenticated=a service_role=a" for column in CLIENT_COLUMNS.split(", ")},
+    **{f"tickwork.{table}": "tickwork_owner=arwd" for table in INNER_TABLES.split()},
     "tickwork": "authenticated=U service_role=U tickwork_worker=U tickwork_owner=UC",
 }
 
@@ -73,9 +90,9 @@ RULES = {
     "a definer function is in tickwork and of tickwork_owner": f"""
         select oid::regprocedure from pg_proc where pronamespace {OURS} and prosecdef
           and not (pronamespace = 'tickwork'::regnamespace and proowner = 'tickwork_owner'::regrole)""",
-    "a function has an empty search_path": f"""
-        select oid::regprocedure from pg_proc
-        where pronamespace {OURS} and ('search_path=""' = any (proconfig)) is not true""",
+    "a function has an empty search_path, or was parsed at its definition": f"""
+        select oid::regprocedure from pg_proc where pronamespace {OURS} and prosqlbody is null
+          and ('search_path=""' = any (proconfig)) is not true""",
     "row-level security is enabled and forced": f"""
         select oid::regclass from pg_class where relnamespace {OURS} and relkind in ('r', 'p')
           and not (relrowsecurity and relforcerowsecurity)""",

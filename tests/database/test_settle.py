@@ -103,9 +103,8 @@ def test_a_failed_attempt_waits_as_the_type_says_with_jitter(world: World, backo
 
 
 def test_jitter_differs_from_job_to_job(world: World) -> None:
-    waits = set()
-    for _ in range(20):
-        waits.add(float(world.value("select tickwork.backoff_seconds('[100]', 1)")))
+    type = world.type(backoff=[100])
+    waits = {float(world.value("select tickwork.backoff_seconds(%s, 1)", type)) for _ in range(20)}
 
     assert len(waits) > 10
     assert all(80 <= wait <= 120 for wait in waits)

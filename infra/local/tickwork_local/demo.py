@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tickwork.cli_output import job_table, plain_table, print_table
 from tickwork.database import Database
-from tickwork.jobs import EnqueuedJob, Job
+from tickwork.jobs import Job, Receipt
 from tickwork.queue import Queue
 from tickwork_local.functions import Function
 from tickwork_local.live import watch
@@ -64,7 +64,7 @@ def run_demo(home: Path) -> int:
         return summarize(jobs, ended, home)
 
 
-def enqueue(queue: Queue, stack: Stack) -> list[EnqueuedJob]:
+def enqueue(queue: Queue, stack: Stack) -> list[Receipt]:
     with psycopg.connect(stack.database_url) as connection:
         connection.execute((DEMO / "types.sql").read_bytes())
         rows = connection.execute(
@@ -80,7 +80,7 @@ def unfinished(queue: Queue) -> int:
     return sum(row["queued"] + row["running"] for row in queue.queue_summary())
 
 
-def summarize(enqueued: Sequence[EnqueuedJob], ended: Sequence[Job], home: Path) -> int:
+def summarize(enqueued: Sequence[Receipt], ended: Sequence[Job], home: Path) -> int:
     table = plain_table("type", "jobs", "story", "should be", "is", "attempts", "")
     for kind in KINDS:
         jobs = [job for job in ended if job.type == kind.type]

@@ -1,0 +1,1 @@
+"""Measures tickwork against other queues and against bare Postgres, all in one run on one server."""

@@ -1,0 +1,76 @@
+"""How long each family's function takes from the start of its process to its first answer."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tickwork_bench.contenders import tickwork
+from tickwork_bench.invoke import FOLDER, post
+from tickwork_bench.measure import Bench, Measurement, Result, interleaved, median_figure
+from tickwork_local.functions import free_ports
+from tickwork_local.postgres import die_with_parent
+from tickwork_local.stack import functions_in
+
+HELLO = "hello-world of functions-framework"
+LONGEST_SECONDS = 60
+KNOCK_SECONDS = 0.002
+
+
+def run(bench: Bench) -> Result:
+    families = {family: (function.source, 204) for family, function in functions_in(None).items()}
+    sources = {HELLO: (FOLDER / "hello" / "main.py", 200), **families}
+    with TemporaryDirectory() as folder, bench.place.database() as url:
+        tickwork.prepare(url)
+        environment = {
+            **os.environ,
+            "TICKWORK_DATABASE_URL": tickwork.as_worker(url),
+            "TICKWORK_OPEN_ON_LOOPBACK": "true",
+            # Where gunicorn puts its control socket.
+            "XDG_RUNTIME_DIR": folder,
+        }
+        runs = {
+            name: partial(milliseconds_to_answer, source, status, environment)
+            for name, (source, status) in sources.items()
+        }
+        # The first round fills the caches of the machine, and does not count.
+        samples = interleaved(bench, runs, 1 + bench.size(7, 3))
+    return Result([median_figure(name, each[1:], "ms", HELLO) for name, each in samples.items()])
+
+
+def milliseconds_to_answer(source: Path, status: int, environment: dict[str, str]) -> float:
+    (port,) = free_ports(1)
+    options = ["--target", "main", "--source", str(source), "--host", "127.0.0.1", "--port", str(port)]
+    began = time.perf_counter()
+    function = subprocess.Popen(
+        [sys.executable, "-m", "functions_framework", *options],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=partial(die_with_parent, os.getpid(), signal.SIGKILL),
+    )
+    try:
+        answer = first_answer(f"http://127.0.0.1:{port}", function)
+        took = time.perf_counter() - began
+    finally:
+        os.killpg(function.pid, signal.SIGKILL)
+        function.wait()
+    assert answer == status, f"{source} answered {answer}"
+    return took * 1000
+
+
+def first_answer(url: str, function: subprocess.Popen[bytes]) -> int:
+    deadline = time.monotonic() + LONGEST_SECONDS
+    while time.monotonic() < deadline and function.poll() is None:
+        try:
+            return post(url)
+        except ConnectionError:
+            time.sleep(KNOCK_SECONDS)
+    raise TimeoutError(f"{function.args!r} did not answer")
+
+
+COLD_START = Measurement("cold_start", "from the start of each family's process to its first answer", run)

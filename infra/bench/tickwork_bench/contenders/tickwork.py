@@ -1,0 +1,112 @@
+"""tickwork itself, through the client and the runtime that its worker and its functions use."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+import psycopg
+from pydantic import BaseModel
+
+from tickwork.batch import work_many
+from tickwork.database import Database
+from tickwork.handler import Handler, Handlers, Tools
+from tickwork.migrations import migrate
+from tickwork.queue import Queue
+from tickwork.runtime import Deadline, work
+from tickwork.worker import Worker
+from tickwork_bench.contenders import Sender
+from tickwork_bench.measure import batches
+from tickwork_bench.processes import Watch
+
+FAMILY = "bench"
+TYPE = "do_nothing"
+
+# In turn for one tenant after the other.
+ENQUEUE = """
+    select count(*)
+    from public.enqueue_jobs((
+      select jsonb_agg(jsonb_build_object(
+        'tenant_id', (%(tenants)s::uuid[])[1 + n %% cardinality(%(tenants)s::uuid[])],
+        'type', %(type)s::text,
+        'payload', jsonb_build_object('number', n)
+      ) order by n)
+      from generate_series(%(first)s::integer, %(last)s::integer) as n
+    ))
+"""
+
+
+class Nothing(BaseModel):
+    number: int
+
+
+def prepare(url: str, tenants: int = 1) -> None:
+    migrate(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("insert into public.job_types (key, family) values (%s, %s)", [TYPE, FAMILY])
+        connection.execute(
+            "insert into public.organizations (name) select 'tenant ' || n from generate_series(1, %s) as n", [tenants]
+        )
+
+
+def tenants_in(url: str) -> list[UUID]:
+    with psycopg.connect(url) as connection:
+        return [row[0] for row in connection.execute("select id from public.organizations order by id").fetchall()]
+
+
+def fill(url: str, jobs: int, tenants: int) -> None:
+    prepare(url, tenants)
+    ids = tenants_in(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        for batch in batches(jobs, 1000):
+            values = {"tenants": ids, "type": TYPE, "first": batch[0], "last": batch[-1]}
+            connection.execute(ENQUEUE, values)
+        connection.execute("vacuum analyze")
+
+
+def drain_one_at_a_time(url: str, watch: Watch) -> None:
+    work(queue_at(as_worker(url)), FAMILY, handlers(watch), Deadline(float("inf"), 2**62))
+
+
+def drain_many_at_a_time(url: str, watch: Watch, batch_size: int) -> None:
+    work_many(queue_at(as_worker(url)), FAMILY, handlers(watch), Deadline(float("inf"), 2**62), batch_size)
+
+
+def listen(url: str, watch: Watch) -> None:
+    Worker(queue_at(as_worker(url)), FAMILY, handlers(watch), as_worker(url), 0).run()
+
+
+def handlers(watch: Watch) -> Handlers:
+    def do_nothing(nothing: Nothing, tools: Tools) -> None:
+        watch.tick()
+
+    return {TYPE: Handler(Nothing, do_nothing)}
+
+
+@contextmanager
+def sender(url: str) -> Iterator[Sender]:
+    (tenant,) = tenants_in(url)
+    queue = queue_at(url)
+
+    def one_by_one(jobs: int) -> None:
+        for number in range(jobs):
+            queue.enqueue_job(tenant, TYPE, {"number": number})
+
+    def in_bulk(jobs: int) -> None:
+        queue.enqueue_jobs(
+            [{"tenant_id": str(tenant), "type": TYPE, "payload": {"number": number}} for number in range(jobs)]
+        )
+
+    yield Sender(one_by_one, in_bulk)
+    queue.database.close()
+
+
+def queue_at(url: str) -> Queue:
+    database = Database(url)
+    # So that nobody measures how long it takes to connect.
+    database.rows("select 1", {})
+    return Queue(database, "bench")
+
+
+def as_worker(url: str) -> str:
+    """On the embedded server, which asks for no password, in the role that workers have."""
+    return url.replace("//postgres@127.0.0.1", "//tickwork_worker@127.0.0.1")

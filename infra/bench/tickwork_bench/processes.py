@@ -1,0 +1,103 @@
+"""Processes of their own, spoken to through a pipe: what they measure is not slowed down by this one."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+# Not forked: a copy of this process would bring its connections and threads along.
+SPAWN = multiprocessing.get_context("spawn")
+
+Line = Connection
+Target = Callable[[Line], None]
+
+
+class Watch(Protocol):
+    def tick(self) -> None:
+        """Called by every handler when it starts."""
+
+
+# Works off what is queued behind a URL, and tells the watch of every job that starts.
+Work = Callable[[str, Watch], None]
+
+
+class Pacer:
+    """Lets jobs start in slices of equal size: says when one is over, and holds the next job until it may go on."""
+
+    def __init__(self, line: Line, jobs: int) -> None:
+        self._line = line
+        self._jobs = jobs
+        self._left = 0
+        self._lock = threading.Lock()
+
+    def tick(self) -> None:
+        # Handlers may run in threads of their own: all of them are held.
+        with self._lock:
+            if self._left == 0:
+                # The same clock in all processes of a machine.
+                self._line.send(time.monotonic())
+                self._line.recv()
+                self._left = self._jobs
+            self._left -= 1
+
+
+@contextmanager
+def paced(work: Work, url: str, processes: int, jobs: int) -> Iterator[Callable[[], float]]:
+    """What lets every process work off so many jobs, and answers how many that were in a second."""
+    with crowd(partial(work_at_a_pace, work, url, jobs), processes) as go:
+
+        def rate() -> float:
+            began = time.monotonic()
+            return processes * jobs / float(max(go()) - began)
+
+        yield rate
+
+
+def work_at_a_pace(work: Work, url: str, jobs: int, line: Line) -> None:
+    work(url, Pacer(line, jobs))
+
+
+@contextmanager
+def crowd(target: Target, processes: int) -> Iterator[Callable[[], list[Any]]]:
+    """The same in many processes. When all are ready: what lets them go on, and answers what each of them says then."""
+    with ExitStack() as running:
+        lines = [running.enter_context(process(target)) for _ in range(processes)]
+        for line in lines:
+            line.recv()
+
+        def go() -> list[Any]:
+            for line in lines:
+                line.send("go")
+            return [line.recv() for line in lines]
+
+        yield go
+
+
+@contextmanager
+def process(target: Target) -> Iterator[Line]:
+    """A process that runs `target` at the other end of the line, and is gone afterwards."""
+    ours, theirs = SPAWN.Pipe()
+    child = SPAWN.Process(target=run, args=(target, theirs), daemon=True)
+    child.start()
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        # Some would go on with their jobs when asked, or complain about the line.
+        child.kill()
+        child.join()
+        ours.close()
+
+
+def run(target: Target, line: Line) -> None:
+    # Log lines are written as ever, to where nobody reads them; Ctrl-C is the parent's business.
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    target(line)

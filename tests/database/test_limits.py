@@ -1,0 +1,174 @@
+"""How many jobs run at once: as many as may, and nobody else waits for them."""
+
+from uuid import UUID
+
+import pytest
+
+from tests.crowd import claim_all, enqueue, transaction
+from tests.world import World
+from tickwork.errors import LeaseLost
+from tickwork.jobs import Job
+
+LANE = "connector:1"
+KINDS = pytest.mark.parametrize("kind", ["type", "tenant and type", "tenant", "lane"])
+
+
+def limit(world: World, kind: str, tenant: UUID, most: int | None) -> None:
+    match kind:
+        case "type":
+            world.run("update job_types set max_running = %s where key = 'greet_person'", most)
+        case "tenant and type":
+            world.run("update job_types set max_running_per_tenant = %s where key = 'greet_person'", most)
+        case "tenant":
+            world.run("update organizations set max_running = %s where id = %s", most, tenant)
+        case "lane":
+            world.service.limit_lane("test", tenant, LANE, max_running=most)
+
+
+def limited(world: World, kind: str, most: int, jobs: int = 10) -> UUID:
+    """A tenant with so many jobs in one lane, of which so many may run at once."""
+    tenant, _ = world.tenant(), world.type()
+    limit(world, kind, tenant, most)
+    enqueue(world, tenant, jobs, lane=LANE)
+    return tenant
+
+
+def jobs_outside(world: World, kind: str, tenant: UUID) -> list[Job]:
+    """Jobs that the limit does not count."""
+    if kind == "type":
+        return [world.job(world.type("wave_hand"), tenant, lane=LANE)]
+    elsewhere = [world.job("greet_person", world.tenant("other"), lane=LANE)]
+    if kind == "lane":
+        elsewhere.append(world.job("greet_person", tenant, lane="connector:2"))
+    return elsewhere
+
+
+def job_inside(world: World, kind: str, tenant: UUID) -> Job:
+    """A job in another line that the limit counts nevertheless."""
+    match kind:
+        case "type":
+            return world.job("greet_person", world.tenant("other"))
+        case "tenant and type":
+            return world.job("greet_person", tenant, lane="connector:2", priority=9)
+        case "tenant":
+            return world.job(world.type("wave_hand", "other_family"), tenant)
+        case _:
+            return world.job(world.type("wave_hand"), tenant, lane=LANE)
+
+
+def running(world: World) -> int:
+    return int(world.value("select count(*) from jobs where status = 'running'"))
+
+
+@KINDS
+def test_exactly_so_many_run_and_each_that_ends_lets_one_start_at_once(world: World, kind: str) -> None:
+    limited(world, kind, 3)
+
+    first = claim_all(world)
+    world.queue.complete_job(first[0])
+    after_done = claim_all(world)
+    world.queue.fail_job(first[1], {"code": "X"}, retryable=False)
+    after_failed = claim_all(world)
+    world.queue.release_job(first[2], delay_seconds=600)
+    after_released = claim_all(world)
+
+    assert [len(jobs) for jobs in (first, after_done, after_failed, after_released)] == [3, 1, 1, 1]
+
+
+@KINDS
+def test_a_batch_holds_the_limit(world: World, kind: str) -> None:
+    tenant = limited(world, kind, 3)
+    outside = {job.id for job in jobs_outside(world, kind, tenant)}
+
+    first = world.queue.claim_jobs("test", 100)
+    none = world.queue.claim_jobs("test", 100)
+    inside = [job for job in first if job.id not in outside]
+    done = [{"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"} for job in inside[:2]]
+    _, next_ones = world.queue.settle_and_claim(done, "test", 100)
+
+    assert len(first) - len(inside) == len(outside)
+    assert (len(inside), len(none), len(next_ones)) == (3, 0, 2)
+
+
+@KINDS
+def test_a_limit_counts_everything_in_its_scope(world: World, kind: str) -> None:
+    tenant = limited(world, kind, 1, jobs=1)
+    (first,) = claim_all(world)
+    other = job_inside(world, kind, tenant)
+
+    too_early = world.queue.claim_next_job(other.family)
+    world.queue.complete_job(first)
+
+    assert too_early is None
+    assert world.claim(other.family).id == other.id
+
+
+@KINDS
+def test_a_changed_limit_holds_from_the_next_claim_on(world: World, kind: str) -> None:
+    tenant = limited(world, kind, 1)
+    first = claim_all(world)
+
+    limit(world, kind, tenant, 3)
+    raised = claim_all(world)
+    limit(world, kind, tenant, 2)
+    world.queue.complete_job(first[0])
+    lowered = claim_all(world)
+    world.queue.complete_job(raised[0])
+    below_again = claim_all(world)
+    limit(world, kind, tenant, None)
+    removed = claim_all(world)
+
+    assert [len(jobs) for jobs in (first, raised, lowered, below_again, removed)] == [1, 2, 0, 1, 6]
+
+
+@KINDS
+def test_a_full_head_of_the_queue_is_in_nobodys_way(world: World, kind: str) -> None:  # C5
+    tenant = limited(world, kind, 1, jobs=10_000)
+    world.claim()
+    outside = jobs_outside(world, kind, tenant)
+
+    claimed = {world.claim().id for _ in outside}
+
+    assert claimed == {job.id for job in outside}
+
+
+@KINDS
+def test_slots_of_crashed_workers_are_free_again(world: World, kind: str) -> None:  # C7
+    limited(world, kind, 2)
+    for job in claim_all(world):
+        world.expire(job)
+
+    again = claim_all(world)
+
+    assert len(again) == 2
+    assert running(world) == 2
+
+
+def test_settling_twice_frees_one_slot_only(world: World) -> None:  # L12
+    limited(world, "type", 2)
+    first, _ = claim_all(world)
+    world.queue.complete_job(first)
+
+    with pytest.raises(LeaseLost):
+        world.queue.complete_job(first)
+    with pytest.raises(LeaseLost):
+        world.queue.release_job(first)
+
+    assert len(claim_all(world)) == 1
+
+
+def test_after_many_crashes_exactly_as_many_as_allowed_can_start(world: World) -> None:  # L12
+    limited(world, "type", 50, jobs=200)
+    for _ in range(10):
+        killed = transaction(world)
+        killed.execute("select from claim_next_job('test', 'killed')")
+        killed.close()
+    jobs = claim_all(world)
+    for job in jobs[::2]:
+        world.queue.complete_job(job)
+
+    world.run("update jobs set lease_expires_at = now() where status = 'running'")
+    reaped = world.service.reap_expired_leases()
+
+    assert (reaped, running(world)) == (25, 0)
+    assert len(claim_all(world)) == running(world) == 50

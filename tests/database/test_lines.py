@@ -1,0 +1,157 @@
+"""How a claim finds its lines: opened by whoever brings a job, closed when they are empty, never overlooked."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+from uuid import UUID
+
+from tests.crowd import (
+    claim_all,
+    claim_one_by_one,
+    enqueue,
+    fill_by_hand,
+    transaction,
+    until_waiting_or_done,
+    with_workers,
+)
+from tests.waiting import until
+from tests.world import World
+from tickwork.queue import Queue
+
+
+def test_jobs_filled_in_by_hand_are_found_by_the_next_reap(world: World) -> None:
+    fill_by_hand(world, world.tenant(), world.type(), 2)
+
+    before = world.queue.claim_next_job("test")
+    world.service.reap_expired_leases()
+
+    assert before is None
+    assert len(claim_all(world)) == 2
+
+
+def open_rows(world: World) -> dict[str, Any]:
+    return dict(
+        world.row(
+            "select (select count(*) from tickwork.turns where is_open) as turns, "
+            "(select count(*) from tickwork.lines where is_open) as lines"
+        )
+    )
+
+
+def test_drained_lines_are_closed_and_an_enqueue_opens_them_again(world: World) -> None:
+    tenants, _ = [world.tenant() for _ in range(3)], world.type()
+    for tenant in tenants:
+        enqueue(world, tenant, 2)
+        enqueue(world, tenant, 2, lane="connector:1")
+    claim_one_by_one(world, 11)
+    before = open_rows(world)
+
+    claim_all(world)
+    drained = open_rows(world)
+    again = world.job(tenant=tenants[1], lane="connector:1")
+
+    assert before == {"turns": 3, "lines": 6}
+    assert drained == {"turns": 0, "lines": 0}
+    assert [job.id for job in claim_all(world)] == [again.id]
+
+
+def test_a_job_that_becomes_due_is_found_though_its_line_was_closed(world: World) -> None:
+    world.job()
+    world.claim()
+    later = world.job(run_at=world.value("select clock_timestamp() + interval '1 second'"))
+    before = world.queue.claim_next_job("test")
+
+    until(lambda: world.queue.claim_next_job("test"))
+
+    assert before is None
+    assert world.reload(later).status == "running"
+
+
+def test_a_claim_that_is_opening_a_line_hides_no_other_job(world: World) -> None:
+    first, second = world.job(), world.job()
+    opening = transaction(world)
+
+    taken = opening.execute("select id from claim_next_job('test', 'w')").fetchall()
+    other = world.claim()
+
+    assert {taken[0]["id"], other.id} == {first.id, second.id}
+
+
+def test_a_line_stays_open_for_a_job_that_is_not_committed_yet(world: World) -> None:
+    running = world.running_job()
+    enqueuing = transaction(world)
+    enqueuing.execute("select from enqueue_job(%s, %s)", [running.tenant_id, running.type])
+
+    before = world.queue.claim_next_job("test")
+    enqueuing.commit()
+
+    assert before is None
+    assert len(claim_all(world)) == 1
+
+
+def test_an_enqueue_waits_for_a_claim_that_is_closing_its_line(world: World) -> None:
+    running = world.running_job()
+    closing = transaction(world)
+    assert closing.execute("select claim_next_job('test', 'w')").fetchall() == []
+
+    with ThreadPoolExecutor(1) as pool:
+        enqueued = pool.submit(world.service.enqueue_job, running.tenant_id, running.type)
+        until_waiting_or_done(world, enqueued)
+        closing.commit()
+
+    assert world.claim().id == enqueued.result().id
+
+
+def test_a_job_enqueued_under_an_old_snapshot_is_found(world: World) -> None:
+    running = world.running_job()
+    enqueuing = transaction(world)
+    enqueuing.execute("set transaction isolation level repeatable read")
+    enqueuing.execute("select from jobs")
+    assert claim_all(world) == []
+
+    enqueuing.execute("select from enqueue_job(%s, %s)", [running.tenant_id, running.type])
+    enqueuing.commit()
+
+    assert len(claim_all(world)) == 1
+
+
+def test_nobody_comes_away_empty_handed_while_others_open_the_line(world: World) -> None:
+    world.type()
+    # Who comes last brings one job for each of them, in a line that nobody has seen yet.
+    start = Barrier(8, action=lambda: enqueue(world, world.tenant(), 8))
+
+    def claim_after_each_start(queue: Queue) -> list[bool]:
+        starts = []
+        for _ in range(12):
+            start.wait(60)
+            starts.append(queue.claim_next_job("test") is not None)
+        return starts
+
+    got_a_job = with_workers(world, 8, claim_after_each_start)
+
+    assert got_a_job == [[True] * 12] * 8
+
+
+def test_no_job_is_overlooked_while_lines_open_and_close(world: World) -> None:
+    tenants, type, chance = [world.tenant() for _ in range(3)], world.type(), random.Random(7)
+    claimed: list[UUID] = []
+
+    def claim(queue: Queue) -> None:
+        def is_over() -> bool:
+            claimed.extend(job.id for _ in range(10) if (job := queue.claim_next_job("test")))
+            return len(claimed) >= 300
+
+        until(is_over, "a job was overlooked")
+
+    with ThreadPoolExecutor(1) as pool:
+        workers = pool.submit(with_workers, world, 4, claim)
+        enqueued = []
+        for _ in range(300):
+            lane = chance.choice([None, "connector:1", "endpoint:2"])
+            enqueued.append(world.service.enqueue_job(chance.choice(tenants), type, lane=lane).id)
+            if chance.random() < 0.2:
+                until(lambda: len(claimed) == len(enqueued), "a job was overlooked")
+        workers.result()
+
+    assert sorted(claimed) == sorted(enqueued)

@@ -1,0 +1,210 @@
+"""Whose turn it is: tenants by weight, lanes within a tenant, lower priorities now and then."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from tests.crowd import (
+    claim_all,
+    claim_in_batches,
+    claim_one_by_one,
+    enqueue,
+    fill_by_hand,
+    shares,
+    with_workers,
+)
+from tests.world import World
+from tickwork.jobs import Job
+from tickwork.queue import Queue
+
+Claims = Callable[[World, int], list[Job]]
+HOW = pytest.mark.parametrize("claim", [claim_one_by_one, claim_in_batches])
+
+
+def settle_and_claim(world: World, claims: int) -> list[Job]:
+    jobs: list[Job] = []
+    while len(jobs) < claims:
+        done = [{"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"} for job in jobs[-1:]]
+        jobs += world.queue.settle_and_claim(done, "test")[1]
+    return jobs
+
+
+def test_small_tenants_do_not_wait_for_a_large_one(world: World) -> None:
+    large, small, tiny, type = world.tenant(), world.tenant(), world.tenant(), world.type()
+    fill_by_hand(world, large, type, 100_000)
+    world.service.reap_expired_leases()
+    enqueue(world, small, 10)
+    enqueue(world, tiny, 10)
+
+    first = shares(claim_one_by_one(world, 60))
+
+    assert first == {large: 40, small: 10, tiny: 10}
+
+
+@pytest.mark.parametrize(
+    ("claim", "claims"), [(claim_one_by_one, 4000), (claim_in_batches, 4000), (settle_and_claim, 1000)]
+)
+def test_shares_follow_the_weights(world: World, claim: Claims, claims: int) -> None:
+    light, heavy, _ = world.tenant(), world.tenant(), world.type()
+    world.run("update organizations set weight = 3 where id = %s", heavy)
+    for tenant in (light, heavy):
+        enqueue(world, tenant, claims)
+
+    jobs = shares(claim(world, claims))
+
+    assert jobs.total() == claims
+    assert jobs[light] == pytest.approx(claims / 4, rel=0.05)
+    assert jobs[heavy] == pytest.approx(claims * 3 / 4, rel=0.05)
+
+
+def test_a_change_of_weight_holds_for_turns_that_exist(world: World) -> None:
+    light, heavy, _ = world.tenant(), world.tenant(), world.type()
+    for tenant in (light, heavy):
+        enqueue(world, tenant, 200)
+    before = shares(claim_one_by_one(world, 40))
+
+    world.run("update organizations set weight = 4 where id = %s", heavy)
+    after = shares(claim_one_by_one(world, 100))
+
+    assert before == {light: 20, heavy: 20}
+    assert after[heavy] == pytest.approx(80, abs=4)
+
+
+def test_a_tenant_alone_gets_everything(world: World) -> None:
+    alone, drained, _ = world.tenant(), world.tenant(), world.type()
+    world.run("update organizations set weight = 100 where id = %s", drained)
+    enqueue(world, drained, 5)
+    enqueue(world, alone, 200)
+
+    batch = world.queue.claim_jobs("test", 105)
+    one_by_one = claim_one_by_one(world, 50)
+    rest = world.queue.claim_jobs("test", 1000)
+
+    assert shares(batch) == {drained: 5, alone: 100}
+    assert shares(one_by_one) == {alone: 50}
+    assert shares(rest) == {alone: 50}
+
+
+@HOW
+def test_a_second_type_gives_a_tenant_no_second_share(world: World, claim: Claims) -> None:
+    two_types, one_type, types = world.tenant(), world.tenant(), [world.type(), world.type("wave_hand")]
+    for _ in range(20):
+        for type in types:
+            enqueue(world, two_types, 10, type)
+        enqueue(world, one_type, 10, types[0])
+
+    jobs = claim(world, 200)
+
+    assert shares(jobs)[one_type] == pytest.approx(100, abs=5)
+    progress = Counter(job.type for job in jobs if job.tenant_id == two_types)
+    assert progress == pytest.approx({"greet_person": 50, "wave_hand": 50}, abs=10)
+
+
+@HOW
+def test_many_lanes_give_a_tenant_no_other_share(world: World, claim: Claims) -> None:
+    many_lanes, no_lane, _ = world.tenant(), world.tenant(), world.type()
+    for number in range(10):
+        enqueue(world, many_lanes, 30, lane=f"connector:{number}")
+    enqueue(world, no_lane, 300)
+
+    jobs = claim(world, 200)
+
+    assert shares(jobs)[no_lane] == pytest.approx(100, abs=5)
+    lanes = Counter(job.lane for job in jobs if job.tenant_id == many_lanes)
+    assert len(lanes) == 10
+    assert max(lanes.values()) - min(lanes.values()) <= 2
+
+
+def test_lanes_of_a_tenant_take_turns_with_its_own_line(world: World) -> None:
+    tenant, _ = world.tenant(), world.type()
+    lanes = [None, "connector:1", "endpoint:2"]
+    for queued, lane in zip((60, 10, 10), lanes, strict=True):
+        enqueue(world, tenant, queued, lane=lane)
+
+    jobs = claim_one_by_one(world, 15)
+
+    assert Counter(job.lane for job in jobs) == dict.fromkeys(lanes, 5)
+
+
+def test_a_newcomer_is_served_within_one_round(world: World) -> None:
+    world.type()
+    regulars = [world.tenant() for _ in range(5)]
+    for tenant in regulars:
+        enqueue(world, tenant, 100)
+    claim_one_by_one(world, 23)
+    newcomer = world.tenant()
+
+    enqueue(world, newcomer, 1)
+    round_ = shares(claim_one_by_one(world, 6))
+
+    assert round_ == dict.fromkeys([*regulars, newcomer], 1)
+
+
+@HOW
+def test_every_tenth_start_of_a_turn_goes_to_a_lower_priority_and_no_more(world: World, claim: Claims) -> None:
+    tenant, _ = world.tenant(), world.type()
+    for priority in (9, 0):
+        enqueue(world, tenant, 300, priority=priority)
+
+    jobs = claim(world, 200)
+
+    assert Counter(job.priority for job in jobs) == pytest.approx({9: 180, 0: 20}, abs=2)
+
+
+def test_all_lower_priorities_progress(world: World) -> None:
+    tenants, _ = [world.tenant(), world.tenant()], world.type()
+    for tenant in tenants:
+        for priority in (90, 50, 10, 0):
+            enqueue(world, tenant, 300, priority=priority)
+
+    jobs = Counter(job.priority for job in claim_one_by_one(world, 300))
+
+    assert jobs[90] == pytest.approx(270, abs=2)
+    assert all(jobs[lower] == pytest.approx(10, abs=3) for lower in (50, 10, 0))
+
+
+def test_a_paused_type_takes_no_other_lower_priority_its_share(world: World) -> None:
+    tenant, _, paused = world.tenant(), world.type(), world.type("wave_hand")
+    for priority in (9, 5):
+        enqueue(world, tenant, 200, priority=priority)
+    enqueue(world, tenant, 10, paused, priority=1)
+    claim_one_by_one(world, 1)
+
+    world.service.pause_jobs(type=paused)
+    jobs = Counter(job.priority for job in claim_one_by_one(world, 100))
+
+    assert jobs[5] == pytest.approx(10, abs=1)
+
+
+def test_within_a_line_the_oldest_due_job_is_first(world: World) -> None:
+    tenants, _ = [world.tenant(), world.tenant()], world.type()
+    days = random.Random(3).sample(range(1, 29), 28)
+    for day in days:
+        for tenant in tenants:
+            world.job(tenant=tenant, run_at=f"2020-01-{day:02}", correlation_id=f"{day:02}")
+
+    jobs = claim_all(world)
+
+    for tenant in tenants:
+        assert [job.correlation_id for job in jobs if job.tenant_id == tenant] == [f"{day:02}" for day in sorted(days)]
+
+
+def test_concurrent_claims_lose_nothing_and_share_alike(world: World) -> None:
+    tenants, _ = [world.tenant() for _ in range(3)], world.type()
+    for tenant in tenants:
+        enqueue(world, tenant, 150)
+
+    def drain(queue: Queue) -> list[Job]:
+        jobs = []
+        while job := queue.claim_next_job("test"):
+            jobs.append(job)
+        return jobs
+
+    jobs = [job for mine in with_workers(world, 8, drain) for job in mine]
+
+    jobs.sort(key=lambda job: str(job.started_at))
+    assert len(jobs) == len({job.id for job in jobs}) == 450
+    # Roughly: whoever finds a turn locked lets it be.
+    assert all(shares(jobs[:225])[tenant] > 25 for tenant in tenants)

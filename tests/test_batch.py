@@ -1,0 +1,207 @@
+"""Many jobs at a time: what the long-running worker does with small ones."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from tests.waiting import until
+from tests.world import World
+from tickwork import attempt, runtime
+from tickwork.batch import work_many
+from tickwork.errors import Permanent, Retryable
+from tickwork.handler import Handler, Handlers, Tools
+from tickwork.jobs import Done, FollowUp, Job, Report
+from tickwork.runtime import Deadline
+
+
+class Anything(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Number(BaseModel):
+    n: int
+
+
+Run = Callable[[Any, Tools], BaseModel | Done | None]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(attempt, "PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr(runtime, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(runtime, "SETTLE_AGAIN_SECONDS", (0.01,))
+
+
+def handled_by(run: Run) -> Handlers:
+    return {"greet_person": Handler(Anything, run)}
+
+
+def work_off(world: World, run: Run, batch_size: int = 10, deadline: Deadline | None = None) -> Report:
+    return work_many(world.queue, "test", handled_by(run), deadline or Deadline(60, 1000), batch_size)
+
+
+def statuses(world: World, jobs: list[Job]) -> list[str]:
+    return [world.reload(job).status for job in jobs]
+
+
+def test_all_due_jobs_are_worked_off_batch_by_batch(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(25)]
+
+    report = work_off(world, lambda payload, tools: Number(n=payload.n * 2))
+
+    assert report.as_json() == {"family": "test", "claimed": 25, "done": 25}
+    assert [world.reload(job).result for job in jobs] == [{"n": 2 * n} for n in range(25)]
+    assert {len(world.attempts(job)) for job in jobs} == {1}
+
+
+def test_never_more_than_a_batch_is_held_nor_more_than_allowed_worked_off(world: World) -> None:
+    jobs = [world.job() for _ in range(12)]
+    held = []
+
+    def run(payload: Anything, tools: Tools) -> None:
+        held.append(world.value("select count(*) from jobs where status = 'running'"))
+
+    report = work_off(world, run, batch_size=4, deadline=Deadline(60, 10))
+
+    assert max(held) <= 4
+    assert report.claimed == 10
+    assert statuses(world, jobs).count("queued") == 2
+
+
+def test_each_job_ends_in_its_own_way(world: World) -> None:
+    world.type("thank_person")
+    world.type("greet_person")
+    jobs = [world.job("greet_person", payload={"n": n}) for n in range(5)]
+    world.run("create table notes (n int)")
+    world.run("grant insert on notes to tickwork_worker")
+
+    def run(payload: Any, tools: Tools) -> Done | None:
+        tools.log(f"number {payload.n}")
+        match payload.n:
+            case 0:
+                raise Permanent("no such person", code="UNKNOWN")
+            case 1:
+                raise Retryable("not at home", delay=900)
+            case 2:
+                return Done(Number(n=2), writes=[lambda connection: connection.execute("insert into notes values (2)")])
+            case 3:
+                return Done(follow_ups=[FollowUp(type="thank_person", idempotency_key="k")])
+        return None
+
+    report = work_many(world.queue, "test", {"greet_person": Handler(Anything, run)}, Deadline(60, 5), 10)
+
+    assert statuses(world, jobs) == ["failed", "queued", "done", "done", "done"]
+    assert report.ended == {"failed": 1, "retried": 1, "done": 3}
+    assert world.reload(jobs[0]).error_code == "UNKNOWN"
+    assert world.value("select n from notes") == 2
+    assert world.value("select source_ref from jobs where type = 'thank_person'") == str(jobs[3].id)
+    assert [world.attempts(job)[0]["logs"] for job in jobs] == [f"number {n}" for n in range(5)]
+
+
+def test_one_result_that_the_queue_refuses_spoils_no_other(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(3)]
+
+    class Huge(BaseModel):
+        text: str
+
+    report = work_off(world, lambda payload, tools: Huge(text="x" * 300_000) if payload.n == 1 else Number(n=0))
+
+    assert statuses(world, jobs) == ["done", "failed", "done"]
+    assert world.reload(jobs[1]).error_code == "REFUSED"
+    assert report.ended == {"done": 2, "failed": 1}
+
+
+def test_leases_of_waiting_and_finished_jobs_are_kept_alive(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempt, "BEATS_PER_LEASE", 100_000)
+    jobs = [world.job(payload={"n": n}) for n in range(3)]
+    go_on = threading.Event()
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 1:
+            go_on.wait(60)
+
+    thread = threading.Thread(target=work_off, args=(world, run))
+    thread.start()
+    until(lambda: world.reload(jobs[1]).status == "running")
+    waiting = world.reload(jobs[2]).lease_expires_at
+    until(lambda: world.reload(jobs[2]).lease_expires_at != waiting)
+
+    # What is finished is settled while another one still runs.
+    until(lambda: world.reload(jobs[0]).status == "done")
+    go_on.set()
+    thread.join(60)
+    assert statuses(world, jobs) == ["done"] * 3
+
+
+def test_a_lost_lease_is_dropped_and_the_others_go_on(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(3)]
+    ran: list[int] = []
+
+    def run(payload: Any, tools: Tools) -> None:
+        ran.append(payload.n)
+        if payload.n == 0:
+            world.expire(jobs[1])
+            world.service.reap_expired_leases()
+            assert world.other_queue.claim_next_job("test").id == jobs[1].id  # type: ignore[union-attr]
+
+    report = work_off(world, run)
+
+    assert statuses(world, jobs) == ["done", "running", "done"]
+    assert report.ended == {"done": 2, "lost": 1}
+
+
+def test_a_stopping_worker_gives_back_what_it_has_not_started(world: World) -> None:  # C11
+    jobs = [world.job(payload={"n": n}) for n in range(5)]
+    deadline = Deadline(60, 1000, grace_seconds=60)
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 1:
+            deadline.stop()
+            until(lambda: world.reload(jobs[4]).status == "queued")
+
+    report = work_off(world, run, deadline=deadline)
+
+    assert statuses(world, jobs) == ["done", "done", "queued", "queued", "queued"]
+    assert [world.reload(job).attempts for job in jobs] == [1, 1, 0, 0, 0]
+    assert report.ended == {"done": 2, "released": 3}
+
+
+def test_a_handler_that_hangs_is_left_behind_and_the_rest_goes_on(world: World) -> None:
+    world.type("greet_person", timeout_seconds=1)
+    jobs = [world.job(payload={"n": n}) for n in range(3)]
+    release = threading.Event()
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 0:
+            release.wait(60)
+
+    report = work_off(world, run, deadline=Deadline(60, 3))
+    release.set()
+
+    assert statuses(world, jobs) == ["queued", "done", "done"]
+    assert world.reload(jobs[0]).error_code == "TIMEOUT"
+    assert report.ended == {"retried": 1, "done": 2}
+
+
+def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempt, "BEATS_PER_LEASE", 100_000)
+    jobs = [world.job(payload={"n": n}) for n in range(2)]
+    ran: list[int] = []
+
+    def run(payload: Any, tools: Tools) -> None:
+        ran.append(payload.n)
+        if payload.n == 0:
+            world.service.cancel_job(jobs[1].id)
+            asked_at = world.reload(jobs[1]).updated_at
+            until(lambda: world.reload(jobs[1]).updated_at > asked_at)
+            # Two more looks, so that the answer to that heartbeat has been heard.
+            tools.wait(0.1)
+
+    work_off(world, run)
+
+    assert ran == [0]
+    assert statuses(world, jobs) == ["done", "cancelled"]
