@@ -15,7 +15,8 @@ MILLION = 1_000_000
 TENANTS = 500
 Node = dict[str, Any]
 
-STATISTICS = ["none", "fresh", "of the empty table", "of a vacuum of the empty table"]
+TABLES: LiteralString = "jobs, tickwork.turns, tickwork.lines, tickwork.wakes, tickwork.served_types"
+STATISTICS = ["none", "fresh", "of the empty tables", "of a moment without wakes"]
 
 # As superuser, without the triggers and with ids in order: a million rows in seconds. Due times are spread out, as
 # equal ones would be deduplicated in the index and make it look smaller than it is.
@@ -115,7 +116,7 @@ def release_all(world: World) -> None:
         "where status = 'running'"
     )
     world.run("alter table jobs enable trigger user")
-    world.run("vacuum jobs, tickwork.turns, tickwork.lines, tickwork.wakes, tickwork.served_types")
+    world.run(f"vacuum {TABLES}")
 
 
 def reap_at(world: World, time: str) -> None:
@@ -193,14 +194,18 @@ def assert_by_index(scans: list[Node]) -> None:
 
 
 def set_statistics(world: World, statistics: str) -> None:
-    if statistics == "fresh":
-        world.run("analyze")
-    elif statistics != "none":
-        # A table without pages is known to have grown; one that was vacuumed while it was empty is taken for empty.
-        pages = 1 if statistics == "of a vacuum of the empty table" else 0
-        ours: LiteralString = "relkind = 'r' and relnamespace in ('public'::regnamespace, 'tickwork'::regnamespace)"
-        world.run(f"update pg_class set reltuples = 0, relpages = %s where {ours}", pages)
-        world.run(f"delete from pg_statistic using pg_class where pg_class.oid = starelid and {ours}")
+    ours: LiteralString = "relkind = 'r' and relnamespace in ('public'::regnamespace, 'tickwork'::regnamespace)"
+    match statistics:
+        case "fresh":
+            world.run(f"analyze {TABLES}")
+        case "of the empty tables":
+            world.run(f"update pg_class set reltuples = 0, relpages = 0 where {ours}")
+            world.run(f"delete from pg_statistic using pg_class where pg_class.oid = starelid and {ours}")
+        case "of a moment without wakes":
+            # Unlike jobs they all go, time and again, and a vacuum that sees none of them says so.
+            world.run(f"analyze {TABLES}")
+            world.run("update pg_class set reltuples = 0, relpages = 1 where relname = 'wakes'")
+            world.run("delete from pg_statistic where starelid = 'tickwork.wakes'::regclass")
 
 
 @pytest.mark.parametrize("family", ["due", "future", "finished", "levels"])
@@ -267,7 +272,7 @@ def test_what_must_not_start_costs_a_claim_nothing(crowd: World, obstacle: str) 
     # These find out, and close what they meet.
     while crowd.claim("crowd").type != "fill_table":
         pass
-    crowd.run("vacuum jobs, tickwork.turns, tickwork.lines, tickwork.wakes, tickwork.served_types")
+    crowd.run(f"vacuum {TABLES}")
     reap_at(crowd, "infinity")
 
     scans = scans_of(crowd, "select id from claim_next_job('crowd', 'w')")
@@ -337,7 +342,7 @@ VERBS = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("statistics", STATISTICS[1:])
+@pytest.mark.parametrize("statistics", STATISTICS[1:3])
 def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str) -> None:  # C2
     job = full.queue.claim_jobs("due", 1000)[500]
     # The next claim steps over all that this one took, and marks the index so that no later one does.

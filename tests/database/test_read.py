@@ -146,6 +146,20 @@ def test_what_became_of_a_job_is_said_in_words(world: World) -> None:
     assert world.service.explain_job(done.id).endswith("after 1 of 1 attempts.")
 
 
+def test_turns_and_lines_that_nobody_uses_are_purged_and_made_again(world: World) -> None:
+    world.queue.complete_job(world.running_job(lane="endpoint:1"))
+    kept = world.job(lane="endpoint:2", run_at="2999-01-01")
+    assert world.queue.claim_next_job("test") is None
+
+    world.service.purge_jobs(timedelta(0))
+
+    assert world.value("select count(*) from tickwork.lines") == world.value("select count(*) from tickwork.turns") == 0
+    world.run("update jobs set run_at = now() where id = %s", kept.id)
+    assert world.claim().id == kept.id
+    again = world.job(lane="endpoint:1")
+    assert world.claim().id == again.id
+
+
 def test_old_jobs_are_purged_in_batches_with_their_attempts(world: World) -> None:
     for _ in range(5):
         world.queue.complete_job(world.running_job())
