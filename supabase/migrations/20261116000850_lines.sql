@@ -37,19 +37,18 @@ begin
     return;
   end if;
 
-  with due as (
-    select wakes.id
-    from tickwork.wakes
-    where wakes.family = open_lines.family
-      and wakes.wake_at <= due_by
-    order by wakes.wake_at
-    limit 1000
-    for update skip locked
-  ),
-  taken as (
+  with taken as (
     delete from tickwork.wakes
-    using due
-    where wakes.id = due.id
+    -- By place and not by key: whatever the statistics say, nothing else is looked at.
+    where wakes.ctid = any (array(
+      select due.ctid
+      from tickwork.wakes as due
+      where due.family = open_lines.family
+        and due.wake_at <= due_by
+      order by due.family, due.wake_at
+      limit 1000
+      for update skip locked
+    ))
     returning wakes.*
   )
   select array_agg(taken)

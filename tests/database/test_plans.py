@@ -194,18 +194,24 @@ def assert_by_index(scans: list[Node]) -> None:
 
 
 def set_statistics(world: World, statistics: str) -> None:
-    ours: LiteralString = "relkind = 'r' and relnamespace in ('public'::regnamespace, 'tickwork'::regnamespace)"
     match statistics:
+        case "none":
+            forget_statistics(world, rows=-1, pages=0)
         case "fresh":
             world.run(f"analyze {TABLES}")
         case "of the empty tables":
-            world.run(f"update pg_class set reltuples = 0, relpages = 0 where {ours}")
-            world.run(f"delete from pg_statistic using pg_class where pg_class.oid = starelid and {ours}")
+            forget_statistics(world, rows=0, pages=0)
         case "of a moment without wakes":
-            # Unlike jobs they all go, time and again, and a vacuum that sees none of them says so.
+            # Unlike jobs they all go, time and again; a vacuum that sees none of them, but their pages, says so.
             world.run(f"analyze {TABLES}")
-            world.run("update pg_class set reltuples = 0, relpages = 1 where relname = 'wakes'")
-            world.run("delete from pg_statistic where starelid = 'tickwork.wakes'::regclass")
+            forget_statistics(world, rows=0, pages=1, table="wakes")
+
+
+def forget_statistics(world: World, rows: int, pages: int, table: str = "%") -> None:
+    chosen: LiteralString = "relkind = 'r' and relnamespace in ('public'::regnamespace, 'tickwork'::regnamespace)"
+    chosen = f"{chosen} and relname like %s"
+    world.run(f"update pg_class set reltuples = %s, relpages = %s where {chosen}", rows, pages, table)
+    world.run(f"delete from pg_statistic using pg_class where pg_class.oid = starelid and {chosen}", table)
 
 
 @pytest.mark.parametrize("family", ["due", "future", "finished", "levels"])
@@ -225,6 +231,21 @@ def test_a_claim_touches_a_handful_of_rows_through_an_index(full: World, family:
     assert len(split(reaping)[0]) >= 4, "and before that to look for expired leases and spent jobs"
     assert_a_handful(scans)
     assert_a_handful(reaping)
+
+
+@pytest.mark.parametrize("statistics", STATISTICS)
+def test_a_claim_opens_what_is_woken_and_passes_what_sleeps(full: World, statistics: str) -> None:
+    full.queue.release_job(full.claim("levels"))
+    set_statistics(full, statistics)
+    reap_at(full, "infinity")
+
+    scans = scans_of(full, "select id from claim_next_job('levels', 'w')")
+    release_all(full)
+
+    assert full.value("select count(*) from tickwork.wakes where family = 'levels'") == 5000
+    assert_by_index(scans)
+    assert touched_rows(split(scans)[0]) <= 10
+    assert touched_rows(split(scans)[1]) <= 50
 
 
 @pytest.mark.parametrize("statistics", STATISTICS)
