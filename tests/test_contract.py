@@ -75,7 +75,7 @@ def test_every_comment_lists_only_codes_that_exist() -> None:
 
 
 def test_every_status_is_in_the_chart_and_in_the_table() -> None:
-    allowed = re.search(r"status_says_what_is_set check \((.*?)\bend\b", SQL, re.DOTALL)
+    allowed = re.search(r"case check_state.state(.*?)\bend\)", SQL, re.DOTALL)
 
     assert allowed
     assert set(re.findall(r"'(\w+)'", allowed[1])) == set(STATUSES)

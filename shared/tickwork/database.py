@@ -14,6 +14,11 @@ from tickwork.errors import BY_SQLSTATE, InvalidRequest, QueueError, Unavailable
 Connection = psycopg.Connection[DictRow]
 T = TypeVar("T")
 
+# A connection that has run so many statements is worth a question more.
+STATEMENTS_BEFORE_PREPARING = 20
+# A session does not know a prepared statement, or knows another one by that name. It has executed nothing.
+MISTAKEN = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
+
 
 class Database:
     """One connection for the verbs, which take turns on it, and a second one while a handler's transaction is open."""
@@ -24,6 +29,7 @@ class Database:
         self._lock = threading.Lock()
         self._connection: Connection | None = None
         self._spare: Connection | None = None
+        self._statements = 0
 
     def rows(self, query: str, parameters: Mapping[str, Any], *, repeatable: bool = True) -> list[DictRow]:
         """Run one statement in a transaction of its own; once more if the connection turns out to be dead."""
@@ -31,11 +37,21 @@ class Database:
             for is_last in (not repeatable, True):
                 self._connection = self._healthy(self._connection)
                 try:
-                    return self._connection.execute(query, parameters).fetchall()
+                    return self._executed(self._connection, query, parameters)
                 except psycopg.Error as error:
                     if is_last or not self._connection.broken:
                         raise translated(error) from error
         raise AssertionError("the last round returns or raises")
+
+    def _executed(self, connection: Connection, query: str, parameters: Mapping[str, Any]) -> list[DictRow]:
+        self._statements += 1
+        if self._statements == STATEMENTS_BEFORE_PREPARING and is_direct(connection):
+            connection.prepare_threshold = 0
+        try:
+            return connection.execute(query, parameters).fetchall()
+        except MISTAKEN:
+            connection.prepare_threshold = None
+            return connection.execute(query, parameters).fetchall()
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, once: nobody knows whether a commit whose answer got lost took place."""
@@ -70,6 +86,7 @@ class Database:
             return connection
         if connection:
             connection.close()
+        self._statements = 0
         try:
             return connect(self._url, self._name)
         except psycopg.Error as error:
@@ -88,6 +105,12 @@ def connect(url: str, name: str) -> Connection:
         keepalives_idle=30,
         tcp_user_timeout=30_000,
     )
+
+
+def is_direct(connection: Connection) -> bool:
+    """Whether nobody stands between: a pooler names a process of its own when it is connected to."""
+    (row,) = connection.execute("select pg_backend_pid() as pid").fetchall()
+    return bool(row["pid"] == connection.info.backend_pid)
 
 
 def translated(error: psycopg.Error) -> Exception:

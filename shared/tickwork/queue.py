@@ -8,10 +8,13 @@ from uuid import UUID
 
 import psycopg
 from psycopg.types.json import Jsonb
+from pydantic import TypeAdapter
 
 from tickwork.database import Connection, Database
 from tickwork.errors import InvalidRequest, WriteFailed
 from tickwork.jobs import EnqueuedJob, FollowUp, Job, Json, Receipt, Write
+
+JOBS = TypeAdapter(list[Job])
 
 
 class Queue:
@@ -136,17 +139,19 @@ class Queue:
         self, outcomes: Sequence[Json], family: str, max_jobs: int = 1, lease_seconds: int | None = None
     ) -> tuple[list[dict[str, Any]], list[Job]]:
         """Settle some jobs and claim the next ones in one round trip and one commit."""
-        (row,) = self._call(
-            "settle_and_claim",
-            # A repeat after a broken connection might claim twice, and hold what nobody knows of.
-            repeatable=False,
-            outcomes=as_stored(outcomes),
-            family=family,
-            worker_id=self.worker_id,
-            max_jobs=max_jobs,
-            lease_seconds=lease_seconds,
-        )
-        return row["settled"], [Job(**each) for each in row["claimed"]]
+        arguments = {
+            "outcomes": as_stored(outcomes),
+            "family": family,
+            "worker_id": self.worker_id,
+            "max_jobs": max_jobs,
+            "lease_seconds": lease_seconds,
+        }
+        check_integers(arguments)
+        # Read from the text at once: to make objects of it, and jobs of these, takes three times as long.
+        query = statement("settle_and_claim", arguments).replace("*", "settled, claimed::text")
+        # A repeat after a broken connection might claim twice, and hold what nobody knows of.
+        (row,) = self.database.rows(query, arguments, repeatable=False)
+        return row["settled"], JOBS.validate_json(row["claimed"])
 
     def cancel_job(self, job_id: UUID | str) -> Job:
         return Job(**self._call("cancel_job", job_id=job_id)[0])

@@ -46,29 +46,23 @@ create function tickwork.caller_id()
 returns uuid
 language sql
 stable
-set search_path = ''
-as $$
-  -- What auth.uid() reads, without needing a right on the schema auth.
-  select coalesce(
-    nullif(current_setting('request.jwt.claim.sub', true), ''),
-    nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
-  )::uuid;
-$$;
+-- What auth.uid() reads, without needing a right on the schema auth.
+return coalesce(
+  nullif(current_setting('request.jwt.claim.sub', true), ''),
+  nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
+)::uuid;
 
 create function tickwork.caller_is_service()
 returns boolean
 language sql
 stable
-set search_path = ''
-as $$
-  -- The server itself keeps `role`: inside a definer function it still names who called.
-  -- 'usage' and not 'member', because Supabase's authenticator could become service_role but has not.
-  select pg_catalog.pg_has_role(
-    case current_setting('role') when 'none' then session_user else current_setting('role')::name end,
-    'service_role',
-    'usage'
-  );
-$$;
+-- The server itself keeps `role`: inside a definer function it still names who called.
+-- 'usage' and not 'member', because Supabase's authenticator could become service_role but has not.
+return pg_has_role(
+  case current_setting('role') when 'none' then session_user else current_setting('role')::name end,
+  'service_role',
+  'usage'
+);
 
 create function tickwork.caller_tenants()
 returns setof uuid

@@ -47,6 +47,39 @@ begin
 end
 $$;
 
+-- Asked for by the triggers that look at what clients insert and hands edit. A constraint would be read and compiled
+-- anew by every statement of the queue's own functions, which keep it true anyway.
+
+create function tickwork.check_state(
+  state text,
+  lease_token uuid,
+  lease_expires_at timestamptz,
+  finished_at timestamptz
+)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if not (case check_state.state
+    when 'queued' then check_state.lease_token is null and check_state.finished_at is null
+    when 'running' then
+      check_state.lease_token is not null
+      and check_state.lease_expires_at is not null
+      and check_state.finished_at is null
+    else
+      check_state.state in ('done', 'failed', 'dead', 'cancelled')
+      and check_state.lease_token is null
+      and check_state.finished_at is not null
+  end) then
+    raise exception 'status: % does not go with what else is set', quote_nullable(check_state.state)
+      using errcode = 'check_violation',
+        hint = 'A running job has a lease_token, one that is done, failed, dead or cancelled a finished_at.';
+  end if;
+end
+$$;
+
 create function tickwork.fill_in_job()
 returns trigger
 language plpgsql
@@ -73,6 +106,8 @@ begin
     new.max_attempts, new.correlation_id
   );
 
+  perform tickwork.check_state(new.status, new.lease_token, new.lease_expires_at, new.finished_at);
+
   return new;
 end
 $$;
@@ -94,24 +129,17 @@ volatile
 set search_path = ''
 as $$
 begin
-  with free as (
-    select allowances.ctid
-    from tickwork.allowances
-    where allowances.tenant_id = take_allowance.tenant_id
-      and allowances.jobs_left >= take_allowance.jobs
-    limit 1
-    for update skip locked
-  ),
-  -- Replaced and not updated: of a row that was updated meanwhile the lock would stay with whoever came too late.
-  taken as (
-    delete from tickwork.allowances
-    using free
-    where allowances.ctid = free.ctid
-    returning allowances.jobs_left
-  )
-  insert into tickwork.allowances (tenant_id, jobs_left)
-  select take_allowance.tenant_id, taken.jobs_left - take_allowance.jobs
-  from taken;
+  update tickwork.allowances
+  set jobs_left = allowances.jobs_left - take_allowance.jobs
+  where allowances.tenant_id = take_allowance.tenant_id
+    and allowances.part = (
+      select free.part
+      from tickwork.allowances as free
+      where free.tenant_id = take_allowance.tenant_id
+        and free.jobs_left >= take_allowance.jobs
+      limit 1
+      for update skip locked
+    );
 
   if not found then
     perform tickwork.renew_allowances(take_allowance.tenant_id);
@@ -184,9 +212,16 @@ begin
       using errcode = 'TWFUL', hint = 'Enqueue again when some of them have run, or raise max_queued of the tenant.';
   end if;
 
-  insert into tickwork.allowances (tenant_id, jobs_left)
-  select renew_allowances.tenant_id, (most - queued - held_by_others) / 8
-  from generate_series(1, 8);
+  insert into tickwork.allowances (tenant_id, part, jobs_left)
+  select renew_allowances.tenant_id, part, (most - queued - held_by_others) / 8
+  from generate_series(1, 8) as part
+  -- What others hold stays.
+  where not exists (
+    select
+    from tickwork.allowances as held
+    where held.tenant_id = renew_allowances.tenant_id
+      and held.part = part
+  );
 end
 $$;
 
@@ -211,9 +246,9 @@ begin
   end loop;
 
   if tg_op = 'INSERT' then
-    insert into tickwork.allowances (tenant_id, jobs_left)
-    select new.id, new.max_queued / 8
-    from generate_series(1, 8);
+    insert into tickwork.allowances (tenant_id, part, jobs_left)
+    select new.id, part, new.max_queued / 8
+    from generate_series(1, 8) as part;
   end if;
 
   return null;
@@ -239,34 +274,35 @@ create type tickwork.place as (
   priority integer,
   tenant_id uuid,
   lane text,
-  run_at timestamptz
+  run_at timestamptz,
+  jobs integer
 );
 
-create function tickwork.wake_lines(places tickwork.place[])
+create function tickwork.wake_line(place tickwork.place)
 returns void
 language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  own_turn constant bigint := tickwork.turn_id(place.family, place.type, place.priority, place.tenant_id);
+  done text;
 begin
-  -- Until the end of this transaction no claim finds one of these lines empty and closes it. A claim never waits for
-  -- this lock, and holds it for a moment only. The number of locks is bounded, as their memory is.
-  perform pg_advisory_xact_lock_shared(7464, stripe.number)
-  from (
-    select distinct (tickwork.turn_id(place.family, place.type, place.priority, place.tenant_id) & 1023)::integer
-    from unnest(wake_lines.places) as place
-    order by 1
-  ) as stripe(number);
+  -- Until the end of this transaction no claim finds the line empty and closes it. A claim never waits for this lock,
+  -- and holds it for a moment only. The number of locks is bounded, as their memory is.
+  done := pg_advisory_xact_lock_shared(7464, (own_turn & 1023)::integer)::text;
 
-  insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
-  select place.family, place.type, place.priority, place.tenant_id, place.lane, place.run_at
-  from unnest(wake_lines.places) as place
-  left join tickwork.lines
-    on lines.id = tickwork.line_id(place.family, place.type, place.priority, place.tenant_id, place.lane)
   -- Who opens a gate wakes whatever stands behind it.
-  where (lines.is_open or lines.gate is not null) is not true
-    -- An older snapshot does not tell whether the line is open now.
-    or current_setting('transaction_isolation') <> 'read committed';
+  perform
+  from tickwork.lines
+  where lines.id = hashtextextended(coalesce(place.lane, ''), own_turn)
+    and (lines.is_open or lines.gate is not null);
+
+  -- An older snapshot does not tell whether the line is open now.
+  if not found or current_setting('transaction_isolation') <> 'read committed' then
+    insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
+    values (place.family, place.type, place.priority, place.tenant_id, place.lane, place.run_at);
+  end if;
 end
 $$;
 
@@ -278,42 +314,41 @@ set search_path = ''
 as $$
 declare
   places tickwork.place[];
+  place tickwork.place;
+  done text;
 begin
-  perform tickwork.wait_for_disk();
+  if current_setting('synchronous_commit') = 'off' then
+    perform tickwork.wait_for_disk();
+  end if;
 
-  select array_agg(place)
+  select array_agg(grouped order by grouped.tenant_id)
   into places
   from (
-    select row(
-      inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane, min(inserted.run_at)
-    )::tickwork.place
+    select
+      inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane,
+      min(inserted.run_at), count(*)::integer
     from inserted
     group by inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane
-  ) as grouped(place);
+  ) as grouped;
 
   if places is null then
     return null;
   end if;
 
-  perform tickwork.take_allowance(tenant.id, tenant.jobs)
-  from (
-    select inserted.tenant_id, count(*)::integer
-    from inserted
-    group by inserted.tenant_id
-    order by inserted.tenant_id
-  ) as tenant(id, jobs);
+  foreach place in array places loop
+    done := tickwork.take_allowance(place.tenant_id, place.jobs)::text;
+  end loop;
 
   -- From now on this transaction holds what others may have to wait for.
-  perform set_config('tickwork.has_enqueued', 'yes', true);
+  done := set_config('tickwork.has_enqueued', 'yes', true);
 
-  perform tickwork.wake_lines(places);
+  foreach place in array places loop
+    done := tickwork.wake_line(place)::text;
 
-  perform pg_notify('tickwork', due.family)
-  from (
-    select distinct place.family
-    from unnest(places) as place
-    where place.run_at <= clock_timestamp()
-  ) as due;
+    if place.run_at <= clock_timestamp() then
+      done := pg_notify('tickwork', place.family)::text;
+    end if;
+  end loop;
 
   return null;
 end
@@ -325,7 +360,8 @@ referencing new table as inserted
 for each statement
 execute function tickwork.announce_jobs();
 
--- A hand that edits the table is heard as well: what it has made due is due, a lease that it has ended is over.
+-- A hand that edits the table is heard as well: what it has made due is due, a lease that it has ended is over, and
+-- what makes no sense is refused.
 
 create function tickwork.notice_edit()
 returns trigger
@@ -334,10 +370,12 @@ security definer -- nobody else may touch wakes
 set search_path = ''
 as $$
 begin
+  perform tickwork.check_state(new.status, new.lease_token, new.lease_expires_at, new.finished_at);
+
   if new.status = 'queued' then
-    perform tickwork.wake_lines(array[row(
-      new.family, new.type, new.priority, new.tenant_id, new.lane, new.run_at
-    )::tickwork.place]);
+    perform tickwork.wake_line(row(
+      new.family, new.type, new.priority, new.tenant_id, new.lane, new.run_at, 1
+    )::tickwork.place);
   end if;
 
   update tickwork.served_types
@@ -350,7 +388,7 @@ end
 $$;
 
 create trigger notice_edit
-after update of status, run_at, attempts, max_attempts, lease_expires_at on public.jobs
+after update of status, run_at, attempts, max_attempts, lease_token, lease_expires_at, finished_at on public.jobs
 for each row
 when (current_user <> 'tickwork_owner')
 execute function tickwork.notice_edit();
@@ -361,14 +399,15 @@ alter function tickwork.share_out_allowances owner to tickwork_owner;
 
 revoke execute on function
   tickwork.check_job,
+  tickwork.check_state,
   tickwork.fill_in_job,
   tickwork.take_allowance,
   tickwork.renew_allowances,
   tickwork.share_out_allowances,
-  tickwork.wake_lines,
+  tickwork.wake_line,
   tickwork.notice_edit,
   tickwork.announce_jobs
 from public, anon, authenticated, service_role;
 
-grant execute on function tickwork.check_job to authenticated, service_role, tickwork_owner;
-grant execute on function tickwork.take_allowance, tickwork.renew_allowances, tickwork.wake_lines to tickwork_owner;
+grant execute on function tickwork.check_job, tickwork.check_state to authenticated, service_role, tickwork_owner;
+grant execute on function tickwork.take_allowance, tickwork.renew_allowances, tickwork.wake_line to tickwork_owner;

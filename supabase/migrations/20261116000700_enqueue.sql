@@ -188,8 +188,9 @@ set search_path = ''
 as $$
 declare
   enqueued tickwork.enqueued_jobs;
+  done text;
 begin
-  perform tickwork.check_caller(enqueue_job.tenant_id);
+  done := tickwork.check_caller(enqueue_job.tenant_id)::text;
 
   -- Nearly always one statement is enough; whatever is not plainly in order goes the long way.
   if num_nonnulls(enqueue_job.idempotency_key, enqueue_job.dedupe_key) = 0 then

@@ -13,6 +13,8 @@ declare
   barren bigint[] := '{}';
   highest_priority integer := 100;
   is_prepared boolean := false;
+  has_moved_on boolean := false;
+  done text;
   may_descend boolean := true;
   has_descended boolean;
   looks integer := 0;
@@ -37,14 +39,18 @@ begin
 
   -- A transaction that has written something before may have promised its durability to somebody.
   if pg_current_xact_id_if_assigned() is null then
-    perform set_config('synchronous_commit', 'off', true);
+    done := set_config('synchronous_commit', 'off', true);
   end if;
 
-  -- Nearly always one statement is enough: the family has one type, nobody has limits or lanes, nothing was woken.
+  -- Nearly always this finds the turn: the family has one type, nobody has limits or lanes, nothing was woken.
   if wanted = 1 then
-    return query
-    with place as (
-      select turns.*
+    update tickwork.turns
+    set
+      starts = turns.starts + 1,
+      served_at = due_by,
+      turn = case (turns.starts + 1) % turns.weight when 0 then clock_timestamp() else turns.turn end
+    where turns.id = (
+      select first_turn.id
       from tickwork.served_types
       cross join lateral (
         select *
@@ -54,175 +60,116 @@ begin
           and turns.is_open
         order by turns.priority desc, turns.turn
         limit 1
-      ) as turns
+        for no key update skip locked
+      ) as first_turn
       where served_types.family = claim_jobs.family
         and served_types.is_alone
         and not served_types.is_held
         and served_types.full_until < due_by
         and served_types.reap_at > due_by
-        and not turns.is_limited
-        and not turns.has_lanes
-        and turns.starts % 10 <> 9
+        and not first_turn.is_limited
+        and not first_turn.has_lanes
+        and first_turn.starts % 10 <> 9
         and not exists (
           select
           from tickwork.wakes
           where wakes.family = claim_jobs.family
             and wakes.wake_at <= due_by
         )
-    ),
-    due as (
-      select job.id, place.id as turn_id, place.lease_seconds, place.timeout_seconds
-      from place
-      cross join lateral (
-        select jobs.id
-        from public.jobs
-        where jobs.tenant_id = place.tenant_id
-          and tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane)
-            = tickwork.line_id(place.family, place.type, place.priority, place.tenant_id, null)
-          and jobs.status = 'queued'
-          and jobs.run_at <= due_by
-          and jobs.attempts < jobs.max_attempts
-        order by
-          jobs.tenant_id,
-          tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane),
-          jobs.run_at
-        limit 1
-        for no key update skip locked
-      ) as job
-    ),
-    free as (
-      select turns.id
-      from due
-      join tickwork.turns on turns.id = due.turn_id
-      for no key update of turns skip locked
-    ),
-    moved as (
-      update tickwork.turns
-      set
-        starts = turns.starts + 1,
-        served_at = due_by,
-        turn = case (turns.starts + 1) % turns.weight when 0 then clock_timestamp() else turns.turn end
-      from free
-      where turns.id = free.id
     )
-    update public.jobs
-    set
-      status = 'running',
-      attempts = jobs.attempts + 1,
-      lease_token = gen_random_uuid(),
-      lease_seconds = coalesce(claim_jobs.lease_seconds, due.lease_seconds),
-      lease_expires_at = clock_timestamp()
-        + make_interval(secs => coalesce(claim_jobs.lease_seconds, due.lease_seconds)),
-      timeout_seconds = due.timeout_seconds,
-      worker_id = claim_jobs.worker_id,
-      progress = null,
-      progress_message = null,
-      started_at = clock_timestamp(),
-      updated_at = clock_timestamp()
-    from due
-    where jobs.id = due.id
-    returning jobs.*;
+    returning
+      turns.family, turns.type, turns.priority, turns.tenant_id, turns.id,
+      tickwork.line_id(turns.family, turns.type, turns.priority, turns.tenant_id, null),
+      turns.lease_seconds, turns.timeout_seconds
+    into
+      spot.family, spot.type, spot.priority, spot.tenant_id, spot.turn_id,
+      spot.line_id,
+      spot.lease_seconds, spot.timeout_seconds;
 
-    if found then
-      return;
-    end if;
+    has_moved_on := found;
+    room := 1;
   end if;
 
   while wanted > 0 loop
-    due_by := clock_timestamp();
-    select * into spot from tickwork.next_spot(claim_jobs.family, highest_priority, barren, due_by);
+    if not has_moved_on then
+      due_by := clock_timestamp();
+      select * into spot from tickwork.next_spot(claim_jobs.family, highest_priority, barren, due_by);
 
-    -- Before anything else: whoever holds locks of limits must not wait for a turn that somebody else is moving.
-    if not is_prepared then
-      is_prepared := true;
+      -- Before anything else: whoever holds locks of limits must not wait for a turn that somebody else is moving.
+      if not is_prepared then
+        is_prepared := true;
 
-      if spot.is_to_be_reaped then
-        spot.is_woken := tickwork.reap(claim_jobs.family, 100) > 0 or spot.is_woken;
+        if spot.is_to_be_reaped then
+          spot.is_woken := tickwork.reap(claim_jobs.family, 100) > 0 or spot.is_woken;
+        end if;
+
+        if spot.is_woken then
+          perform tickwork.open_lines(claim_jobs.family);
+          continue;
+        end if;
       end if;
 
-      if spot.is_woken then
-        perform tickwork.open_lines(claim_jobs.family);
+      if spot.turn_id is null and highest_priority < 100 then
+        highest_priority := 100;
         continue;
       end if;
-    end if;
 
-    if spot.turn_id is null and highest_priority < 100 then
+      if spot.turn_id is null and spot.is_woken then
+        spot := tickwork.next_woken_spot(claim_jobs.family, barren, due_by);
+
+        -- Whoever was opening it has done so between the two looks.
+        if spot.turn_id is null and looks < 3 then
+          looks := looks + 1;
+          continue;
+        end if;
+      end if;
+
+      exit when spot.turn_id is null;
+
+      -- Every tenth start of a turn goes to a lower priority, if one waits: nothing starves.
+      if may_descend and spot.starts % 10 = 9 then
+        may_descend := false;
+        highest_priority := tickwork.longest_waiting_priority(spot);
+
+        if highest_priority < spot.priority then
+          perform tickwork.count_starts(spot, 1);
+        end if;
+
+        continue;
+      end if;
+
+      has_descended := highest_priority < 100;
       highest_priority := 100;
-      continue;
-    end if;
 
-    if spot.turn_id is null and spot.is_woken then
-      spot := tickwork.next_woken_spot(claim_jobs.family, barren, due_by);
-
-      -- Whoever was opening it has done so between the two looks.
-      if spot.turn_id is null and looks < 3 then
-        looks := looks + 1;
+      if spot.line_id is null then
+        perform tickwork.close_line(spot);
+        barren := barren || spot.turn_id;
         continue;
       end if;
-    end if;
 
-    exit when spot.turn_id is null;
-
-    -- Every tenth start of a turn goes to a lower priority, if one waits: nothing starves.
-    if may_descend and spot.starts % 10 = 9 then
-      may_descend := false;
-      highest_priority := tickwork.longest_waiting_priority(spot);
-
-      if highest_priority < spot.priority then
-        perform tickwork.count_starts(spot, 1);
+      if wanted > 1 and rounds_of is distinct from spot.priority then
+        rounds := tickwork.rounds_for(spot, claim_jobs.max_jobs);
+        rounds_of := spot.priority;
       end if;
 
-      continue;
-    end if;
+      room := case when wanted = 1 or has_descended then 1
+        else least(wanted, tickwork.share_of(spot, rounds))
+      end;
 
-    has_descended := highest_priority < 100;
-    highest_priority := 100;
+      if spot.is_limited then
+        room := tickwork.admit(spot, room, not has_locks);
+        has_locks := true;
 
-    if spot.line_id is null then
-      perform tickwork.close_line(spot);
-      barren := barren || spot.turn_id;
-      continue;
-    end if;
-
-    if wanted > 1 and rounds_of is distinct from spot.priority then
-      rounds := tickwork.rounds_for(spot, claim_jobs.max_jobs);
-      rounds_of := spot.priority;
-    end if;
-
-    room := case when wanted = 1 or has_descended then 1
-      else least(wanted, tickwork.share_of(spot, rounds))
-    end;
-
-    if spot.is_limited then
-      room := tickwork.admit(spot, room, not has_locks);
-      has_locks := true;
-
-      if room = 0 then
-        barren := barren || spot.line_id;
-        continue;
+        if room = 0 then
+          barren := barren || spot.line_id;
+          continue;
+        end if;
       end if;
-    end if;
 
-    due_by := case room when 1 then due_by else tickwork.head_of_other_types(spot) end;
+      due_by := case room when 1 then due_by else tickwork.head_of_other_types(spot) end;
+    end if;
 
     return query
-    with due as (
-      select jobs.id
-      from public.jobs
-      where jobs.tenant_id = spot.tenant_id
-        and tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane) = spot.line_id
-        and jobs.status = 'queued'
-        -- A variable, because the index takes no volatile function for its bound.
-        and jobs.run_at <= due_by
-        and jobs.attempts < jobs.max_attempts
-      -- By the whole key of the index: below row-level security the planner does not see that the rest is fixed.
-      order by
-        jobs.tenant_id,
-        tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane),
-        jobs.run_at
-      limit room
-      for no key update skip locked
-    )
     update public.jobs
     set
       status = 'running',
@@ -237,8 +184,23 @@ begin
       progress_message = null,
       started_at = clock_timestamp(),
       updated_at = clock_timestamp()
-    from due
-    where jobs.id = due.id
+    where jobs.ctid = any (array(
+      select due.ctid
+      from public.jobs as due
+      where due.tenant_id = spot.tenant_id
+        and tickwork.line_id(due.family, due.type, due.priority, due.tenant_id, due.lane) = spot.line_id
+        and due.status = 'queued'
+        -- A variable, because the index takes no volatile function for its bound.
+        and due.run_at <= due_by
+        and due.attempts < due.max_attempts
+      -- By the whole key of the index: below row-level security the planner does not see that the rest is fixed.
+      order by
+        due.tenant_id,
+        tickwork.line_id(due.family, due.type, due.priority, due.tenant_id, due.lane),
+        due.run_at
+      limit room
+      for no key update skip locked
+    ))
     returning jobs.*;
 
     get diagnostics claimed = row_count;
@@ -246,10 +208,14 @@ begin
     if claimed = 0 then
       perform tickwork.close_line(spot);
       barren := barren || spot.line_id;
+      has_moved_on := false;
       continue;
     end if;
 
-    perform tickwork.move_on(spot, claimed);
+    if not has_moved_on then
+      perform tickwork.move_on(spot, claimed);
+    end if;
+
     wanted := wanted - claimed;
     may_descend := true;
   end loop;

@@ -58,7 +58,6 @@ returns text
 language sql
 immutable
 return case
-  when ending = 'done' then 'done'
   when is_cancelled then 'cancelled'
   when ending = 'released' then 'queued'
   when not is_retryable then 'failed'
@@ -66,22 +65,83 @@ return case
   else 'queued'
 end;
 
-comment on function tickwork.status_after is 'The status that follows running.';
+comment on function tickwork.status_after is 'The status that follows running, if it is not done.';
 
 -- Every way out of `running`, in one place. Fenced: an outcome under another token changes nothing, and only running
 -- jobs have a token.
 
 create function tickwork.settle(outcomes tickwork.outcome[])
-returns setof public.jobs
+returns table (job_id uuid, status text)
 language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  done integer;
 begin
   if current_setting('synchronous_commit') = 'off' then
     perform tickwork.wait_for_disk();
   end if;
 
+  return query
+  with settled as (
+    update public.jobs
+    set
+      status = 'done',
+      result = outcome.result,
+      progress = 1,
+      error_code = null,
+      error_message = null,
+      lease_token = null,
+      lease_expires_at = null,
+      updated_at = clock_timestamp(),
+      finished_at = clock_timestamp()
+    -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
+    from (select * from unnest(settle.outcomes) as given order by given.job_id) as outcome
+    where jobs.id = outcome.job_id
+      and jobs.lease_token = outcome.lease_token
+      and outcome.status = 'done'
+    returning
+      jobs.id, jobs.attempts, jobs.tenant_id, jobs.worker_id, jobs.started_at, jobs.finished_at, jobs.status,
+      outcome.logs
+  ),
+  recorded as (
+    insert into public.job_attempts (job_id, number, tenant_id, worker_id, started_at, finished_at, status, logs)
+    select *
+    from settled
+    -- The count was set back by hand.
+    on conflict do nothing
+  )
+  select settled.id, settled.status
+  from settled;
+
+  get diagnostics done = row_count;
+
+  if done < cardinality(settle.outcomes) then
+    return query
+    select *
+    from tickwork.settle_undone(settle.outcomes);
+  end if;
+
+  if exists (select from tickwork.turns where turns.gate is not null)
+    or exists (select from tickwork.lines where lines.gate is not null)
+    or exists (select from tickwork.served_types where served_types.full_until > now())
+  then
+    perform tickwork.open_gates(settle.outcomes);
+  end if;
+end
+$$;
+
+comment on function tickwork.settle is
+  'running -> done, queued, failed, dead or cancelled. Answers the jobs that were held under the tokens given.';
+
+create function tickwork.settle_undone(endings tickwork.outcome[])
+returns table (job_id uuid, status text)
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
   return query
   with settled as (
     update public.jobs
@@ -94,7 +154,7 @@ begin
         - (outcome.status = 'released' and jobs.cancel_requested_at is null)::integer,
       -- A job that is due again at once keeps its place at the head of the queue.
       run_at = case
-        when outcome.status = 'done' or outcome.delay_seconds = 0 then jobs.run_at
+        when outcome.delay_seconds = 0 then jobs.run_at
         when tickwork.status_after(
           outcome.status, outcome.is_retryable, jobs.cancel_requested_at is not null, jobs.attempts, jobs.max_attempts
         ) = 'queued' then clock_timestamp() + make_interval(secs => coalesce(
@@ -103,8 +163,7 @@ begin
         ))
         else jobs.run_at
       end,
-      result = case outcome.status when 'done' then outcome.result end,
-      progress = case outcome.status when 'done' then 1 else jobs.progress end,
+      result = null,
       error_code = case outcome.status when 'released' then jobs.error_code else outcome.error_code end,
       error_message = case outcome.status when 'released' then jobs.error_message else outcome.error_message end,
       lease_token = null,
@@ -115,10 +174,10 @@ begin
           outcome.status, outcome.is_retryable, jobs.cancel_requested_at is not null, jobs.attempts, jobs.max_attempts
         ) <> 'queued' then clock_timestamp()
       end
-    -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
-    from (select * from unnest(settle.outcomes) as given order by given.job_id) as outcome
+    from (select * from unnest(settle_undone.endings) as given order by given.job_id) as outcome
     where jobs.id = outcome.job_id
       and jobs.lease_token = outcome.lease_token
+      and outcome.status <> 'done'
     returning jobs as job, outcome as ended_by
   ),
   recorded as (
@@ -140,29 +199,31 @@ begin
     where not ((settled.ended_by).status = 'released' and (settled.job).status = 'queued')
     -- The count was set back by hand: that must not wedge the reaper.
     on conflict do nothing
+  ),
+  woken as (
+    insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
+    select
+      (settled.job).family, (settled.job).type, (settled.job).priority, (settled.job).tenant_id, (settled.job).lane,
+      (settled.job).run_at
+    from settled
+    where (settled.job).status = 'queued'
   )
-  select (settled.job).*
+  select (settled.job).id, (settled.job).status
   from settled;
 
-  if exists (select from unnest(settle.outcomes) as outcome where outcome.status <> 'done') then
-    insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
-    select jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane, jobs.run_at
-    from unnest(settle.outcomes) as outcome
+  perform pg_notify('tickwork', due.family)
+  from (
+    select distinct jobs.family
+    from unnest(settle_undone.endings) as outcome
     join public.jobs on jobs.id = outcome.job_id
-    where jobs.status = 'queued';
-  end if;
-
-  if exists (select from tickwork.turns where turns.gate is not null)
-    or exists (select from tickwork.lines where lines.gate is not null)
-    or exists (select from tickwork.served_types where served_types.full_until > now())
-  then
-    perform tickwork.open_gates(settle.outcomes);
-  end if;
+    where jobs.status = 'queued'
+      and jobs.run_at <= clock_timestamp()
+  ) as due;
 end
 $$;
 
-comment on function tickwork.settle is
-  'running -> done, queued, failed, dead or cancelled. Answers the jobs that were held under the tokens given.';
+comment on function tickwork.settle_undone is
+  'running -> queued, failed, dead or cancelled. What settle does for every ending but done.';
 
 create function tickwork.open_gates(outcomes tickwork.outcome[])
 returns void
@@ -220,16 +281,16 @@ as $$
 declare
   job public.jobs;
 begin
-  select * into job
+  perform
   from tickwork.settle(array[settle_one.outcome]);
 
   if not found then
     perform tickwork.raise_lease_lost((settle_one.outcome).job_id);
   end if;
 
-  if job.status = 'queued' and job.run_at <= clock_timestamp() then
-    perform pg_notify('tickwork', job.family);
-  end if;
+  select * into job
+  from public.jobs
+  where jobs.id = (settle_one.outcome).job_id;
 
   return job;
 end
@@ -243,6 +304,7 @@ revoke execute on function
   tickwork.status_after,
   tickwork.open_gates,
   tickwork.settle,
+  tickwork.settle_undone,
   tickwork.settle_one
 from public, anon, authenticated, service_role;
 
@@ -251,5 +313,6 @@ grant execute on function
   tickwork.status_after,
   tickwork.open_gates,
   tickwork.settle,
+  tickwork.settle_undone,
   tickwork.settle_one
 to tickwork_owner;

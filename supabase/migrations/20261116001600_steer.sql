@@ -127,9 +127,9 @@ begin
   where jobs.id = job.id
   returning jobs.* into job;
 
-  perform tickwork.wake_lines(array[row(
-    job.family, job.type, job.priority, job.tenant_id, job.lane, job.run_at
-  )::tickwork.place]);
+  perform tickwork.wake_line(row(
+    job.family, job.type, job.priority, job.tenant_id, job.lane, job.run_at, 1
+  )::tickwork.place);
 
   perform pg_notify('tickwork', job.family);
   return job;
@@ -181,9 +181,9 @@ begin
   where jobs.id = job.id
   returning jobs.* into job;
 
-  perform tickwork.wake_lines(array[row(
-    job.family, job.type, job.priority, job.tenant_id, job.lane, job.run_at
-  )::tickwork.place]);
+  perform tickwork.wake_line(row(
+    job.family, job.type, job.priority, job.tenant_id, job.lane, job.run_at, 1
+  )::tickwork.place);
 
   if job.run_at <= clock_timestamp() then
     perform pg_notify('tickwork', job.family);

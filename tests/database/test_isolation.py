@@ -44,7 +44,8 @@ ARGUMENTS = """
     follow_ups=[{{"tenant_id":"{rival}","type":"do_{word}"}}] heartbeats=[{{"job_id":"{job}","lease_token":"{token}"}}]
     outcomes:jsonb=[{{"job_id":"{job}","lease_token":"{token}","status":"done"}}]
     outcomes={{"({job},{token},done,,,,,,)"}} outcome=({job},{token},done,,,,,,)
-    places={{"({word},do_{word},0,{tenant},{word},now)"}} rule=(lane,scope,5,100) barren={{}}
+    place=({word},do_{word},0,{tenant},{word},now,1) rule=(lane,scope,5,100) barren={{}}
+    state=running lease_expires_at=now finished_at= endings={{"({job},{token},released,,,,t,0,)"}}
     spot=({word},do_{word},0,{tenant},{word},{turn},{line},0,1,60,,t,t,f,f) turn_id={turn} line_id={line}
     job_type=(do_{word},{word},,,300,4,[60],60,,,,t,,) statuses:jsonb={{"{job}":"done"}} statuses=no jobs:integer=1
     only_type=do_{word} only_tenant_id={tenant} kind=lane scope=scope gate=gate until=now wake_at=now held_until=now
@@ -240,7 +241,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     yield Attack(name, "select", f"select t::text as row from {name} as t{aim}", {})
     if not columns:
         return
-    keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99}
+    keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "part": 99}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": None}
     row = {**found[0]["row"], **keys}
     row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
@@ -257,7 +258,7 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
     """A call with every argument, one with those it needs, and one for each that may be left out."""
     signature, parameters = function["signature"], {each["name"]: each for each in function["parameters"]}
     name, rival = signature.partition("(")[0], scene.alpha if target.word == "beta" else scene.beta
-    is_leased = parameters.keys() & {"lease_token", "heartbeats", "outcomes", "outcome"}
+    is_leased = parameters.keys() & {"lease_token", "heartbeats", "outcomes", "outcome", "endings"}
     job = target.jobs["running" if is_leased else "dead" if "retry" in name else "queued"]
     filled = ARGUMENTS.format(**target._asdict(), job=job, rival=rival.tenant, new=uuid4())
     values = dict(pair.split("=", 1) for pair in filled.split())
@@ -485,7 +486,7 @@ MUTANTS = {
         f"{ALL_JOBS}; grant select on public.all_jobs to authenticated",
         "create function public.peek() returns setof public.jobs security definer language sql as 'table public.jobs'",
         hole("check_caller", "if tickwork.caller_is_service()", "return; if true"),
-        hole("caller_is_service", "select pg_catalog", "select session_user = 'authenticator' or pg_catalog"),
+        hole("caller_is_service", "RETURN pg_has_role", "RETURN session_user = 'authenticator' OR pg_has_role"),
         hole("lock_job_for_caller", "tickwork.caller_is_service()", "true"),
         hole("lock_job_for_caller", "errcode = 'TWJOB'", TELLTALE),
         hole("settle", "jobs.lease_token = outcome.lease_token", "true"),

@@ -64,22 +64,22 @@ MUTANTS = [
     Mutant(
         "C6 the future blocks its lane",
         "tickwork.claim_jobs",
-        "and jobs.attempts < jobs.max_attempts",
-        "and not exists (select from public.jobs as peer where peer.lane = jobs.lane and peer.id <> jobs.id)",
+        "and due.attempts < due.max_attempts",
+        "and not exists (select from public.jobs as peer where peer.lane = due.lane and peer.id <> due.id)",
         test_claim.test_a_future_job_of_the_same_lane_and_key_blocks_nobody,
     ),
     Mutant(
         "C8 an expired job goes to the end of the queue",
-        "tickwork.settle",
-        "or outcome.delay_seconds = 0",
-        "",
+        "tickwork.settle_undone",
+        "when outcome.delay_seconds = 0",
+        "when false",
         test_lease.test_an_expired_lease_goes_back_to_the_head_of_the_queue,
     ),
     Mutant(
         "C9 due only after its time",
         "tickwork.claim_jobs",
-        "jobs.run_at <= due_by",
-        "jobs.run_at < now()",
+        "due.run_at <= due_by",
+        "due.run_at < now()",
         test_claim.test_a_job_is_due_from_its_very_run_at,
     ),
     Mutant(
@@ -91,7 +91,7 @@ MUTANTS = [
     ),
     Mutant(
         "C11 giving back spends the attempt",
-        "tickwork.settle",
+        "tickwork.settle_undone",
         "(outcome.status = 'released' and jobs.cancel_requested_at is null)::integer",
         "0",
         test_settle.test_a_released_job_spends_no_attempt_and_keeps_its_place,
@@ -116,7 +116,7 @@ MUTANTS = [
     *(
         Mutant(
             f"L1 {verb} by status only",
-            "tickwork.settle",
+            "tickwork.settle" if verb == "complete" else "tickwork.settle_undone",
             "jobs.lease_token = outcome.lease_token",
             "true",
             test_lease.test_a_stale_token_changes_nothing_and_raises,
@@ -221,16 +221,16 @@ MUTANTS = [
     ),
     Mutant(
         "E4 a dedupe key lost between attempts",
-        "tickwork.settle",
+        "tickwork.settle_undone",
         "lease_token = null,",
         "lease_token = null, dedupe_key = null,",
         test_enqueue.test_a_dedupe_key_is_held_while_queued_running_and_waiting_for_a_retry,
     ),
     Mutant(
         "E8 nobody is told of a job given back",
-        "tickwork.settle_one",
-        "perform pg_notify('tickwork', job.family);",
-        "null;",
+        "tickwork.settle_undone",
+        "pg_notify('tickwork', due.family)",
+        "due.family",
         test_settle.test_a_job_that_is_due_again_at_once_wakes_its_family,
     ),
     Mutant(
@@ -303,7 +303,7 @@ MUTANTS = [
     ),
     Mutant(
         "a job that nobody hears of",
-        "tickwork.wake_lines",
+        "tickwork.wake_line",
         "insert into",
         "return; insert into",
         test_lines.test_drained_lines_are_closed_and_an_enqueue_opens_them_again,
@@ -317,14 +317,14 @@ MUTANTS = [
     ),
     Mutant(
         "an enqueue that keeps no line open",
-        "tickwork.wake_lines",
-        "pg_advisory_xact_lock_shared(7464, stripe.number)",
-        "stripe.number",
+        "tickwork.wake_line",
+        "pg_advisory_xact_lock_shared(7464, (own_turn & 1023)::integer)::text",
+        "''",
         test_lines.test_a_line_stays_open_for_a_job_that_is_not_committed_yet,
     ),
     Mutant(
         "a line seen open in an old snapshot",
-        "tickwork.wake_lines",
+        "tickwork.wake_line",
         "or current_setting('transaction_isolation') <> 'read committed'",
         "",
         test_lines.test_a_job_enqueued_under_an_old_snapshot_is_found,

@@ -377,8 +377,9 @@ def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str
     scans = scans_of(full, VERBS[verb], {**parameters, "ended": ended.id, "queued": queued.id})
     release_all(full)
 
-    # Of a thousand jobs claimed and given back, time and again, the index keeps traces until its next vacuum.
-    assert_a_handful(scans, pages=250)
+    # Of a thousand jobs claimed and given back, time and again, the index keeps traces until its next vacuum; they
+    # are counted twice where one scan is below another.
+    assert_a_handful(scans, pages=500)
 
 
 def test_no_verb_is_left_to_the_statistics(world: World) -> None:

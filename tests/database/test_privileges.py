@@ -19,7 +19,7 @@ MAY_EXECUTE = {
         tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.check_caller""",
     "authenticated service_role tickwork_owner": """
         tickwork.caller_id tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
-        tickwork.check_run_at tickwork.check_job tickwork.knows_json_schema tickwork.wait_for_disk
+        tickwork.check_run_at tickwork.check_job tickwork.check_state tickwork.knows_json_schema tickwork.wait_for_disk
         tickwork.turn_id tickwork.line_id""",
     "service_role": """
         public.enqueue_jobs public.reap_expired_leases public.purge_jobs public.pause_jobs public.resume_jobs
@@ -37,14 +37,15 @@ MAY_EXECUTE = {
     "tickwork_owner": """
         tickwork.family_scope tickwork.type_scope tickwork.tenant_scope tickwork.tenant_type_scope tickwork.lane_scope
         tickwork.skip_disk tickwork.check_objects tickwork.check_delay
-        tickwork.take_allowance tickwork.renew_allowances tickwork.wake_lines
+        tickwork.take_allowance tickwork.renew_allowances tickwork.wake_line
         tickwork.insert_jobs tickwork.insert_new_jobs tickwork.requests_from
         tickwork.open_lines tickwork.close_line tickwork.shut_line tickwork.shut_turn tickwork.is_held
         tickwork.what_turns_are_made_of tickwork.wake_forgotten_lines
         tickwork.rules_of tickwork.admit tickwork.count_running tickwork.tokens_left tickwork.spend_tokens tickwork.shut
         tickwork.check_claim tickwork.next_spot tickwork.next_woken_spot tickwork.longest_waiting_priority
         tickwork.head_of_other_types tickwork.rounds_for tickwork.share_of tickwork.move_on tickwork.count_starts
-        tickwork.settle tickwork.settle_one tickwork.open_gates tickwork.status_after tickwork.backoff_seconds
+        tickwork.settle tickwork.settle_undone tickwork.settle_one tickwork.open_gates
+        tickwork.status_after tickwork.backoff_seconds
         tickwork.error_code tickwork.error_message
         tickwork.outcomes_from tickwork.check_outcomes tickwork.enqueue_follow_ups
         tickwork.reap tickwork.lock_job_for_caller tickwork.raise_wrong_status

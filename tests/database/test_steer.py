@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from tests.database.test_enqueue import in_thread, wait_for_lock
@@ -153,3 +154,29 @@ def test_a_missing_job_is_said_to_be_missing(world: World, verb: str) -> None:
 
     with pytest.raises(NoSuchJob, match=f"there is no job {missing}"):
         getattr(world.service, verb)(missing)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "status = 'runing'",
+        "status = 'running'",
+        "status = 'done'",
+        "finished_at = now()",
+        "lease_token = gen_random_uuid()",
+    ],
+)
+def test_an_edit_by_hand_that_makes_no_sense_is_refused(world: World, edit: str) -> None:
+    job = job_that_is(world, "queued")
+
+    with pytest.raises(psycopg.errors.CheckViolation, match="does not go with what else is set"):
+        world.run(f"update jobs set {edit}")
+
+    assert world.reload(job) == job
+
+
+def test_an_insert_by_hand_that_makes_no_sense_is_refused(world: World) -> None:
+    type, tenant = world.type(), world.tenant()
+
+    with pytest.raises(psycopg.errors.CheckViolation):
+        world.run(f"insert into jobs (type, tenant_id, status) values ('{type}', '{tenant}', 'done')")
