@@ -112,7 +112,7 @@ begin
   return query
   select jobs.*, jobs.id <> insert_jobs.requests[enqueued.ordinality].id
   from unnest(ids) with ordinality as enqueued(id, ordinality)
-  join public.jobs on jobs.id = enqueued.id
+  cross join lateral (select * from public.jobs where jobs.id = enqueued.id limit 1) as jobs
   order by enqueued.ordinality;
 end
 $$;

@@ -50,6 +50,8 @@ begin
       updated_at = clock_timestamp()
     from held
     where jobs.id = held.id
+      -- Said twice: whichever side the planner starts from, it goes by the key.
+      and jobs.id = any (array(select beats.job_id from beats))
     returning jobs.id, jobs.lease_token, jobs.cancel_requested_at
   )
   select

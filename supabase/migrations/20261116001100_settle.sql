@@ -99,6 +99,8 @@ begin
     -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
     from (select * from unnest(settle.outcomes) as given order by given.job_id) as outcome
     where jobs.id = outcome.job_id
+      -- Said twice: whichever side the planner starts from, it goes by the key.
+      and jobs.id = any (array(select given.job_id from unnest(settle.outcomes) as given))
       and jobs.lease_token = outcome.lease_token
       and outcome.status = 'done'
     returning
@@ -176,6 +178,8 @@ begin
       end
     from (select * from unnest(settle_undone.endings) as given order by given.job_id) as outcome
     where jobs.id = outcome.job_id
+      -- Said twice: whichever side the planner starts from, it goes by the key.
+      and jobs.id = any (array(select given.job_id from unnest(settle_undone.endings) as given))
       and jobs.lease_token = outcome.lease_token
       and outcome.status <> 'done'
     returning jobs as job, outcome as ended_by
@@ -215,7 +219,7 @@ begin
   from (
     select distinct jobs.family
     from unnest(settle_undone.endings) as outcome
-    join public.jobs on jobs.id = outcome.job_id
+    cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
     where jobs.status = 'queued'
       and jobs.run_at <= clock_timestamp()
   ) as due;
@@ -235,7 +239,7 @@ begin
   insert into tickwork.wakes (family, type, priority, tenant_id, lane, is_for_line, wake_at)
   select turns.family, turns.type, turns.priority, turns.tenant_id, null, false, clock_timestamp()
   from unnest(open_gates.outcomes) as outcome
-  join public.jobs on jobs.id = outcome.job_id
+  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
   cross join lateral (
     values
       (tickwork.tenant_scope(jobs.tenant_id)),
@@ -245,7 +249,7 @@ begin
   union
   select turns.family, turns.type, turns.priority, turns.tenant_id, lines.lane, true, clock_timestamp()
   from unnest(open_gates.outcomes) as outcome
-  join public.jobs on jobs.id = outcome.job_id
+  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
   join tickwork.lines on lines.gate = tickwork.lane_scope(jobs.family, jobs.tenant_id, jobs.lane)
   join tickwork.turns on turns.id = lines.turn_id;
 
@@ -256,7 +260,7 @@ begin
       and exists (
         select
         from unnest(open_gates.outcomes) as outcome
-        join public.jobs on jobs.id = outcome.job_id
+        cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
         where jobs.type = served_types.type
       )
     for no key update of served_types skip locked

@@ -118,7 +118,7 @@ begin
   select array_agg(request)
   into requests
   from jsonb_to_recordset(enqueue_follow_ups.outcomes) as outcome(job_id uuid, follow_ups jsonb)
-  join public.jobs on jobs.id = outcome.job_id
+  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
   cross join unnest(tickwork.requests_from(
     outcome.follow_ups, jobs.tenant_id, 'system', jobs.id::text, jobs.correlation_id
   )) as request

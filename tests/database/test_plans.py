@@ -16,7 +16,7 @@ TENANTS = 500
 Node = dict[str, Any]
 
 TABLES: LiteralString = "jobs, tickwork.turns, tickwork.lines, tickwork.wakes, tickwork.served_types"
-STATISTICS = ["none", "fresh", "of the empty tables", "of a moment without wakes"]
+STATISTICS = ["none", "fresh", "of the empty tables", "of a drained table", "of a moment without wakes"]
 
 # As superuser, without the triggers and with ids in order: a million rows in seconds. Due times are spread out, as
 # equal ones would be deduplicated in the index and make it look smaller than it is.
@@ -201,6 +201,9 @@ def set_statistics(world: World, statistics: str) -> None:
             world.run(f"analyze {TABLES}")
         case "of the empty tables":
             forget_statistics(world, rows=0, pages=0)
+        case "of a drained table":
+            # Purged but for a few rows, vacuumed, and flooded before the next analyze.
+            forget_statistics(world, rows=3, pages=3000)
         case "of a moment without wakes":
             # Unlike jobs they all go, time and again; a vacuum that sees none of them, but their pages, says so.
             world.run(f"analyze {TABLES}")
@@ -363,7 +366,7 @@ VERBS = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("statistics", STATISTICS[1:3])
+@pytest.mark.parametrize("statistics", STATISTICS[1:4])
 def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str) -> None:  # C2
     job = full.queue.claim_jobs("due", 1000)[500]
     # The next claim steps over all that this one took, and marks the index so that no later one does.
@@ -379,7 +382,7 @@ def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str
 
     # Of a thousand jobs claimed and given back, time and again, the index keeps traces until its next vacuum; they
     # are counted twice where one scan is below another.
-    assert_a_handful(scans, pages=500)
+    assert_a_handful(scans, pages=1000)
 
 
 def test_no_verb_is_left_to_the_statistics(world: World) -> None:
