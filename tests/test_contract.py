@@ -2,13 +2,16 @@
 
 import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.world import World
 from tickwork import errors
 from tickwork.database import translated
+from tickwork.documents import Documents
 from tickwork.jobs import Status
 from tickwork.queue import Queue
 
@@ -28,18 +31,25 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
     return {row["proname"]: row["parameters"] for row in rows}
 
 
-def test_every_queue_method_is_a_sql_function_and_back(world: World) -> None:
-    methods = {name for name, _ in inspect.getmembers(Queue, inspect.isfunction) if not name.startswith("_")}
-
-    assert methods == set(functions(world, "public"))
+# Those of Documents that are no function: they take a file, or read a view.
+NO_FUNCTION = {"add", "overview"}
 
 
-def test_every_queue_method_takes_the_parameters_of_its_function(world: World) -> None:
+def methods() -> dict[str, Callable[..., Any]]:
+    found = [*inspect.getmembers(Queue, inspect.isfunction), *inspect.getmembers(Documents, inspect.isfunction)]
+    return {name: method for name, method in found if not name.startswith("_") and name not in NO_FUNCTION}
+
+
+def test_every_method_is_a_sql_function_and_back(world: World) -> None:
+    assert set(methods()) == set(functions(world, "public"))
+
+
+def test_every_method_takes_the_parameters_of_its_function(world: World) -> None:
     from_the_lease = {"job": {"job_id", "lease_token"}}
     ours_alone = {"self", "connection", "writes"}
 
     for name, parameters in functions(world, "public").items():
-        signature = inspect.signature(getattr(Queue, name))
+        signature = inspect.signature(methods()[name])
         taken = {each for one in signature.parameters for each in from_the_lease.get(one, {one})} - ours_alone
         assert taken == set(parameters) - {"worker_id"}, name
 
@@ -56,7 +66,7 @@ def test_the_comment_of_every_public_function_names_its_transition_first(world: 
         for name in functions(world, "public")
     }
     words = "|".join(STATUSES)
-    arrow = re.compile(rf"^((({words})(, | or )?)*( ?)-> ({words}|gone)|Reads )")
+    arrow = re.compile(rf"^((({words})(, | or )?)*( ?)-> ({words}|gone)|Reads |Sets )")
 
     assert {name: comment for name, comment in comments.items() if not arrow.match(comment or "")} == {}
 

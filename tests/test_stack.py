@@ -79,7 +79,7 @@ def one_function(folder: Path) -> Path:
 def test_status_names_the_database_and_the_functions(home: Path) -> None:
     found = status(home)
 
-    assert set(found) == {"running", "pid", "database_url", "worker_database_url", "functions", "logs"}
+    assert set(found) == {"running", "pid", "database_url", "worker_database_url", "vault_url", "functions", "logs"}
     assert found["functions"].keys() == {"extract", "import", "classify", "webhook"}
     assert found["worker_database_url"].startswith("postgresql://tickwork_worker@127.0.0.1:")
     assert Path(found["logs"], "extract.log").exists()
@@ -93,7 +93,7 @@ def test_a_job_goes_through_the_real_function_at_once(home: Path) -> None:
     until(lambda: answer("job", job["id"], home=home)["status"] == "failed", "the insert woke nobody")
 
     ended = answer("job", job["id"], home=home)
-    assert ended["error_code"] == "UNKNOWN_TYPE"
+    assert ended["error_code"] == "INVALID_PAYLOAD"
     assert [attempt["number"] for attempt in ended["attempt_history"]] == [1]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 from typer.exceptions import TyperException
 
-from tickwork import cli_input, migrations
+from tickwork import cli_documents, cli_input, migrations
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
 from tickwork.database import Database
 from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
@@ -17,6 +17,8 @@ from tickwork.queue import Queue
 from tickwork.settings import load_settings
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+documents_app = typer.Typer(help="List documents, or add some.", invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(documents_app, name="documents")
 tenants_app = typer.Typer(help="List the tenants, or add one.", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(tenants_app, name="tenants")
 
@@ -96,7 +98,7 @@ def up(
 
 @app.command()
 def demo() -> None:
-    """Send 45 jobs through their whole life, and check how each ended."""
+    """Send jobs and documents through their life, and check them."""
     from tickwork_local.demo import run_demo
 
     raise typer.Exit(run_demo(Path(f"{HOME}-demo")))
@@ -104,7 +106,7 @@ def demo() -> None:
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
-    """Say where the running local stack is: its database and functions."""
+    """Say where the database and functions of the stack are."""
     from tickwork_local.stack import find_stack
 
     stack = find_stack(HOME)
@@ -193,7 +195,7 @@ def jobs(
 
 @app.command()
 def job(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Show one job: its attempts, its error, and why it is not running."""
+    """Show one job: attempts, error, and why it is not running."""
     queue = connected(database_url)
     given = {"id": cli_input.job_id(job_id)}
     why = queue.explain_job(given["id"])
@@ -217,6 +219,7 @@ def cancel(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = Fa
     say(connected(database_url).cancel_job(cli_input.job_id(job_id)), as_json)
 
 
+DocType = Annotated[str | None, typer.Option("--type", help="Such as lease or invoice.")]
 Family = Annotated[str | None, typer.Option(help="Such as extract.")]
 Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]
 Tenant = Annotated[str | None, typer.Option(help="Id or name of a tenant.")]
@@ -269,10 +272,12 @@ def worker(
     """Work off one family until stopped."""
     from tickwork.serve import worker_name
     from tickwork.worker import Worker
-    from tickwork_local.stack import FUNCTIONS
+    from tickwork_local.stack import FUNCTIONS, find_stack
 
     # The function reads it as well, when its handlers are loaded.
     os.environ["TICKWORK_DATABASE_URL"] = chosen_url(database_url, is_worker=True)
+    if stack := find_stack(HOME):
+        os.environ.setdefault("TICKWORK_VAULT_URL", stack.vault_url)
     settings = load_settings()
     handlers = cli_input.handlers(functions or FUNCTIONS, family)
     queue = Queue(Database(settings.database_url, f"tickwork {family} worker"), worker_name(family))
@@ -283,7 +288,7 @@ def worker(
 
 @app.command()
 def tick(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Give back expired leases and wake the functions, once, like cron."""
+    """Do what cron does, once: reap leases, wake the functions."""
     from tickwork_local.stack import find_stack
     from tickwork_local.ticker import wake_all
 
@@ -333,6 +338,78 @@ def add_tenant(
         print(f"{row['id']} {row['name']}")
 
 
+@documents_app.callback()
+def documents(
+    context: typer.Context,
+    tenant: Tenant = None,
+    doc_type: DocType = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    if not context.invoked_subcommand:
+        cli_documents.list_documents(connected(database_url), tenant, doc_type, limit, as_json)
+
+
+@documents_app.command("add")
+def add_documents(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…")],
+    tenant: Annotated[str, typer.Option(help="Id or name of a tenant; see `tickwork tenants`.")],
+    engine: Annotated[
+        str, typer.Option(help="local, or unstructured_fast or unstructured_hires, which send the file away.")
+    ] = "local",
+    consent: Annotated[
+        bool, typer.Option("--consent", help="Whoever may decide it agrees to sending it away.")
+    ] = False,
+    wait: Annotated[float, typer.Option(min=0, help="For how many seconds to wait for the text and the type.")] = 300,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put files into the vault, have them read and classified, and show what came of it."""
+    vault = chosen_vault()
+    queue = connected(database_url)
+    raise typer.Exit(cli_documents.add_documents(queue, vault, files, tenant, engine, consent, wait, as_json))
+
+
+@documents_app.command("correct")
+def correct_document(
+    document_id: Annotated[str, typer.Argument(help="As `tickwork documents` shows it.", metavar="ID")],
+    doc_type: Annotated[str, typer.Argument(help="What it really is, such as lease.", metavar="TYPE")],
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Say what type a document really is; later ones of the tenant are classified accordingly."""
+    cli_documents.correct(connected(database_url), document_id, doc_type)
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help='Words, "a phrase", -without, one or other.', metavar="QUERY")],
+    tenant: Annotated[str, typer.Option(help="Id or name of a tenant.")],
+    doc_type: DocType = None,
+    limit: Annotated[int, typer.Option(min=1, max=100)] = 10,
+    skip: Annotated[int, typer.Option(min=0, help="How many hits to leave out: for the next page.")] = 0,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find text in the documents of a tenant."""
+    cli_documents.search(connected(database_url), query, tenant, doc_type, limit, skip, as_json)
+
+
+@app.command()
+def classifier(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A text file for each type; by default the held-out ones of the repository.")
+    ] = None,
+) -> None:
+    """Say how good the classifier is on documents it has not seen."""
+    from tickwork.classifier import evaluate
+
+    samples = evaluate.read_corpus(folder or evaluate.HELD_OUT)
+    if not samples:
+        raise InvalidRequest(f"FOLDER: there are no documents in {folder or evaluate.HELD_OUT}")
+    print("\n".join(evaluate.report(evaluate.judged(samples, evaluate.shipped_types()))))
+
+
 def connected(url: str | None) -> Queue:
     return Queue(Database(chosen_url(url), "tickwork command line"))
 
@@ -347,6 +424,16 @@ def chosen_url(given: str | None, is_worker: bool = False) -> str:
     if stack := find_stack(HOME):
         return stack.worker_url if is_worker else stack.database_url
     raise BadSetting("there is no database. Start the local stack with `tickwork up`, or set TICKWORK_DATABASE_URL.")
+
+
+def chosen_vault() -> tuple[str, str | None]:
+    from tickwork_local.stack import find_stack
+
+    if url := os.environ.get("TICKWORK_VAULT_URL"):
+        return url, os.environ.get("TICKWORK_VAULT_KEY")
+    if stack := find_stack(HOME):
+        return stack.vault_url, None
+    raise BadSetting("there is no vault. Start the local stack with `tickwork up`, or set TICKWORK_VAULT_URL.")
 
 
 def say(job: Job, as_json: bool, verb: str = "is") -> None:

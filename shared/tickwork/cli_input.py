@@ -28,6 +28,14 @@ def job_id(given: str, name: str = "ID") -> UUID:
         raise InvalidRequest(f"{name}: {given!r} is no job id", hint=hint) from None
 
 
+def document_id(given: str) -> UUID:
+    try:
+        return UUID(given)
+    except ValueError:
+        hint = "`tickwork documents` shows the ids."
+        raise InvalidRequest(f"ID: {given!r} is no document id", hint=hint) from None
+
+
 def tenant_id(queue: Queue, given: str) -> UUID:
     known = "select id from public.organizations where name = %(given)s or id::text = lower(%(given)s)"
     rows = queue.database.rows(known, {"given": given})

@@ -16,6 +16,7 @@ What can go wrong, and what is done about it.
     │   ├── QueueFull          the tenant has as many jobs queued as it may have: try again later
     │   ├── WriteFailed        what a handler wanted written was refused: nothing was, try again
     │   ├── NoSuchJob
+    │   ├── NoSuchDocument
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── NotAllowed         the role or the user may not do that
     │   └── Unavailable        the database cannot be reached: try again later
@@ -101,6 +102,10 @@ class NoSuchJob(QueueError):
     pass
 
 
+class NoSuchDocument(QueueError):
+    pass
+
+
 class WrongStatus(QueueError):
     pass
 
@@ -124,6 +129,7 @@ class BadSetting(Error):
 BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWLSE": LeaseLost,
     "TWJOB": NoSuchJob,
+    "TWDOC": NoSuchDocument,
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
     "TWMEM": NotAllowed,
@@ -138,6 +144,8 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWATT": InvalidRequest,
     "TWLEA": InvalidRequest,
     "TWARG": InvalidRequest,
+    "TWTYD": InvalidRequest,
+    "TWCON": InvalidRequest,
     "22P05": InvalidRequest,
     "42501": NotAllowed,
 }

@@ -61,6 +61,18 @@ def _is_safe_url(url: str) -> str:
     return url
 
 
+def _is_vault_url(url: str | None) -> str | None:
+    if url is not None and not url.startswith(("file:", "s3:", "supabase:")):
+        raise ValueError("must start with file:, s3: or supabase:, such as file:/var/lib/tickwork/vault")
+    return url
+
+
+def _is_http_url(url: str | None) -> str | None:
+    if url is not None and not url.startswith(("https://", "http://")):
+        raise ValueError("must start with https://")
+    return url
+
+
 Secrets = Annotated[str | None, AfterValidator(_are_long_secrets)]
 
 
@@ -80,6 +92,10 @@ class Settings(BaseModel):
     oidc_email: Annotated[str | None, AfterValidator(_comes_with_audience)] = Field(default=None, validate_default=True)
     oidc_keys_url: Annotated[str, AfterValidator(_is_safe_url)] = "https://www.googleapis.com/oauth2/v3/certs"
     open_on_loopback: bool = False
+    vault_url: Annotated[str | None, AfterValidator(_is_vault_url)] = None
+    vault_key: str | None = None
+    unstructured_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
+    unstructured_api_key: str | None = None
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -36,6 +36,7 @@ create table public.job_types (
   max_running integer,
   max_running_per_tenant integer,
   starts_per_minute integer,
+  follow_ups text[] not null default '{}',
   is_active boolean not null default true,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
@@ -62,6 +63,8 @@ comment on column public.job_types.max_running is 'How many jobs of the type run
 comment on column public.job_types.max_running_per_tenant is 'How many of them may be one tenant''s.';
 comment on column public.job_types.starts_per_minute is
   'How many jobs of the type one tenant may start in a minute: as many at once after a quiet one, then evenly.';
+comment on column public.job_types.follow_ups is
+  'Types of the jobs that its handler hands over to when it is done, such as classify_document.';
 comment on column public.job_types.is_active is
   'An inactive type takes no new jobs; those already queued still run.';
 
@@ -91,11 +94,11 @@ for select to authenticated
 using (true);
 
 create policy the_queue_reads_types on public.job_types
-for select to tickwork_owner
+for select to tickwork_owner, tickwork_worker
 using (true);
 
 revoke all on public.job_types from public, anon, authenticated, service_role;
-grant select on public.job_types to authenticated, tickwork_owner;
+grant select on public.job_types to authenticated, tickwork_owner, tickwork_worker;
 -- No delete: finished jobs keep pointing at their type. Set is_active to false instead.
 grant select, insert, update on public.job_types to service_role;
 
@@ -107,3 +110,7 @@ values
   ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000),
   ('classify_document', 'classify', 'Find out what kind of document it is', 60),
   ('deliver_webhook', 'webhook', 'Post an event to a subscriber', 60);
+
+update public.job_types
+set follow_ups = array['classify_document']
+where job_types.key = 'extract_document';

@@ -13,7 +13,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.conftest import TEMPLATE, cloned
-from tests.database.test_privileges import CLIENT_COLUMNS, OURS, broken_rules, unlisted_grants
+from tests.database.test_privileges import CLIENT_COLUMNS, DOCUMENT_COLUMNS, OURS, broken_rules, unlisted_grants
 from tests.world import World
 from tickwork.database import Connection
 from tickwork.errors import LeaseLost
@@ -26,6 +26,7 @@ BROKEN = {"malformed": '{"sub": ', "sql": '{"sub": "x\' or true --"}'}
 TENANT_OF = {
     "public.organizations": "id",
     "public.job_types": None,
+    "public.extraction_engines": None,
     "tickwork.platform_admins": None,
     "tickwork.served_types": None,
     "tickwork.lines": "(select tenant_id from tickwork.turns where turns.id = turn_id)",
@@ -33,9 +34,9 @@ TENANT_OF = {
     "tickwork.buckets": "substring(scope from '^tenant ([0-9a-f-]+)')::uuid",
 }
 NO_TENANTS = {table for table, tenant in TENANT_OF.items() if tenant is None}
-READ_BY_ALL = ("public.job_types", "select")
+READ_BY_ALL = (("public.job_types", "select"), ("public.extraction_engines", "select"))
 # They read nothing: the answer to another id is another number.
-HASHES = ("tickwork.turn_id", "tickwork.line_id")
+HASHES = ("tickwork.turn_id", "tickwork.line_id", "tickwork.search_key", "tickwork.search_vector")
 AN_ID = "[0-9a-f]{8}-[0-9a-f-]{27}"
 # What to give for a parameter of this name, whatever the function. Nothing stands for null.
 ARGUMENTS = """
@@ -47,7 +48,7 @@ ARGUMENTS = """
     place=({word},do_{word},0,{tenant},{word},now,1) rule=(lane,scope,5,100) barren={{}}
     state=running lease_expires_at=now finished_at= endings={{"({job},{token},released,,,,t,0,)"}}
     spot=({word},do_{word},0,{tenant},{word},{turn},{line},0,1,60,,t,t,f,f) turn_id={turn} line_id={line}
-    job_type=(do_{word},{word},,,300,4,[60],60,,,,t,,) statuses:jsonb={{"{job}":"done"}} statuses=no jobs:integer=1
+    job_type=(do_{word},{word},,,300,4,[60],60,,,,{{}},t,,) statuses:jsonb={{"{job}":"done"}} statuses=no jobs:integer=1
     only_type=do_{word} only_tenant_id={tenant} kind=lane scope=scope gate=gate until=now wake_at=now held_until=now
     max_running=5 starts_per_minute=100 starts=1 wanted=1 may_wait=true highest_priority=100 reason=why
     rounds=1 due_by=2030-01-01
@@ -56,14 +57,18 @@ ARGUMENTS = """
     max_attempts=3 source=manual source_ref= worker_id=intruder max_jobs=100 lease_seconds=60 progress=0.5 message=half
     logs=none result={{}} error={{}} retryable=true retry_after_seconds=1 delay_seconds=1 seconds=1 older_than=0s
     batch_size=100 most=100 backoff=[60] attempt=1 field=field value=value job= verb=moved
-    objects=[] names={{}}
+    objects=[] names={{}} document_id={document} doc_type=own_{word} engine=local consent=true evidence={{}}
+    query=secret max_hits=10 skip=0 text=secret element_type=Title key=abcdef word=secret stem=secret search=
+    marks={{"secret"}}
+    document=({document},{tenant},x,tenant/{tenant}/x,text/plain,1,,,,,,,,2030-01-01,2030-01-01)
 """
 # Functions that take one of these parameters, and null for the others.
 ONE_SCOPE, SCOPES = ("pause_jobs", "resume_jobs", "scope_of"), {"family", "type", "tenant_id"}
 RELATIONS = f"""
     select concat_ws('.', relnamespace::regnamespace, relname) as name, relkind in ('r', 'p') as is_table, (
       select array_agg(column_name::text order by ordinal_position) from information_schema.columns
-      where table_schema = relnamespace::regnamespace::text and table_name = relname and is_updatable = 'YES'
+      where table_schema = relnamespace::regnamespace::text and table_name = relname
+        and is_updatable = 'YES' and is_generated = 'NEVER'
     ) as columns
     from pg_class where relnamespace {OURS} and relkind in ('r', 'p', 'v', 'm', 'f') order by name
 """
@@ -81,7 +86,7 @@ POLICIES = """
     from pg_policies, unnest(array[qual, with_check]) as expression,
       unnest(array['anon', 'authenticated', 'tickwork_worker']) as client
     where expression is not null and array['public', client]::name[] && roles
-      and policyname <> 'everybody_signed_in_reads_types'
+      and policyname !~ '^(everybody_signed_in|the_queue)_reads_'
 """
 TRAPS = """
     create temp table memberships as select tenant_id, gen_random_uuid() as user_id from public.memberships;
@@ -103,6 +108,8 @@ class Target(NamedTuple):
     token: UUID
     turn: int
     line: int
+    document: UUID
+    spare: UUID
 
 
 class Actor(NamedTuple):
@@ -154,7 +161,10 @@ class Scene(World):
         jobs = self.rows("select * from public.jobs where family = %s order by lease_token", word)
         line = self.row("select id, turn_id from tickwork.lines where lane = %s", word)
         ids = {job["status"]: job["id"] for job in jobs}
-        return Target(word, jobs[0]["tenant_id"], ids, jobs[0]["lease_token"], line["turn_id"], line["id"])
+        tenant = jobs[0]["tenant_id"]
+        documents = self.rows("select id from public.documents where tenant_id = %s order by name", tenant)
+        line_ids = line["turn_id"], line["id"]
+        return Target(word, tenant, ids, jobs[0]["lease_token"], *line_ids, *(each["id"] for each in documents))
 
     @cached_property
     def actors(self) -> list[Actor]:
@@ -198,6 +208,8 @@ def populated(server: Server) -> Iterator[str]:
             populate_tenant(world, "alpha", INSIDER, REMOVED)
             populate_tenant(world, "beta", COLLEAGUE, idempotency_key="key", dedupe_key="key")
             world.run("delete from memberships where user_id = %s", REMOVED)
+            # What is everybody's is nobody's secret.
+            world.run("delete from document_types where tenant_id is null")
             world.run("insert into tickwork.platform_admins values (%s)", uuid4())
         yield name
 
@@ -212,10 +224,42 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
         job = world.job(type, tenant)
         world.run("update jobs set status = %s, finished_at = now() where id = %s", status, job.id)
     world.job(type, tenant, **keys)
+    populate_documents(world, tenant, word)
     attempt = "select id, 7, tenant_id, family, now(), now(), 'failed' from jobs where tenant_id = %s"
     world.run(f"insert into job_attempts {attempt}", tenant)
     for user in users:
         world.run("insert into memberships (tenant_id, user_id) values (%s, %s)", tenant, user)
+
+
+def populate_documents(world: World, tenant: UUID, word: str) -> None:
+    document, _ = (
+        world.value(
+            "insert into documents (tenant_id, name, vault_path, mime_type, size) values (%s, %s, %s, 'text/plain', 1) "
+            "returning id",
+            tenant,
+            name,
+            f"tenant/{tenant}/{name}",
+        )
+        for name in (word, f"{word}_to_spare")
+    )
+    extraction = world.value(
+        "insert into extractions (tenant_id, document_id, engine) values (%s, %s, 'local') returning id",
+        tenant,
+        document,
+    )
+    world.run(
+        "insert into document_chunks (tenant_id, document_id, extraction_id, chunk_index, element_type, text) "
+        "values (%s, %s, %s, 0, 'Title', %s)",
+        tenant,
+        document,
+        extraction,
+        f"secret {word}",
+    )
+    world.run(
+        "insert into document_words (tenant_id, document_id, words) values (%s, %s, %s)", tenant, document, [word]
+    )
+    world.run("insert into document_types (tenant_id, key, label) values (%s, %s, 'own')", tenant, f"own_{word}")
+    world.run("select correct_document_type(%s, %s)", document, f"own_{word}")
 
 
 @pytest.fixture
@@ -241,11 +285,12 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     yield Attack(name, "select", f"select t::text as row from {name} as t{aim}", {})
     if not columns:
         return
-    keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "part": 99}
+    keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "part": 99, "chunk_index": 99}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": None}
     row = {**found[0]["row"], **keys}
     row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
-    names = CLIENT_COLUMNS if name == "public.jobs" else ", ".join(columns)
+    row |= {"document_id": str(target.spare), "vault_path": f"tenant/{target.tenant}/{uuid4()}"}
+    names = {"public.jobs": CLIENT_COLUMNS, "public.documents": DOCUMENT_COLUMNS}.get(name, ", ".join(columns))
     copy = f"select {names} from jsonb_populate_record(null::{name}, %(row)s)"
     yield Attack(
         name, "insert", f"insert into {name} ({names}) overriding system value {copy}", {"row": json.dumps(row)}
@@ -335,7 +380,7 @@ def breach(scene: Scene, actor: Actor, home: Target | None, attack: Attack, answ
         return None
     secrets = {*re.findall(AN_ID, " ".join(scene.rows_at_first[home and home.word])), "alpha", "beta"}
     secrets -= {home.word if home else "", *re.findall(f"{AN_ID}|alpha|beta", str(attack.parameters))}
-    seen = [secret for secret in secrets if secret in answer.text and attack[:2] != READ_BY_ALL]
+    seen = [secret for secret in secrets if secret in answer.text and attack[:2] not in READ_BY_ALL]
     return f"saw {seen}, touched {answer.touched}" if seen or answer.touched else None
 
 
@@ -368,7 +413,7 @@ def blunt_attacks(scene: Scene) -> Iterator[Attack]:
     operator = scene.caller("operator", "postgres", COLLEAGUE)
     for attack in attacks(scene, scene.beta, is_aimed=True):
         answer = attempt(scene, scene.admin, operator, "claims", attack)
-        is_noticed = breach(scene, operator, None, attack, answer) or attack.verb == "rpc" or attack[:2] == READ_BY_ALL
+        is_noticed = breach(scene, operator, None, attack, answer) or attack.verb == "rpc" or attack[:2] in READ_BY_ALL
         if not (answer.is_yes_to(attack) and is_noticed):
             yield attack
 
@@ -433,6 +478,7 @@ def test_deleting_a_tenant_leaves_nothing_of_it_and_its_worker_hears_so(world: W
     job = world.claim()
     world.job(tenant=tenant, priority=1)
     world.service.pause_jobs(tenant_id=tenant)
+    populate_documents(world, tenant, "acme")
     tables = [row["name"] for row in world.rows(RELATIONS) if row["is_table"]]
     assert tables_that_name(tenant, tables, world) == {*tables} - NO_TENANTS
 

@@ -16,16 +16,19 @@ MAY_EXECUTE = {
         public.enqueue_job public.cancel_job public.retry_job public.reschedule_job
         tickwork.enqueue_job tickwork.cancel_job tickwork.retry_job tickwork.reschedule_job
         public.list_jobs public.queue_summary public.explain_job tickwork.obstacle
+        public.estimate_extraction public.request_extraction tickwork.request_extraction
+        public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.check_caller""",
     "authenticated service_role tickwork_owner": """
         tickwork.caller_id tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
         tickwork.check_run_at tickwork.check_job tickwork.check_state tickwork.knows_json_schema tickwork.wait_for_disk
-        tickwork.turn_id tickwork.line_id""",
+        tickwork.turn_id tickwork.line_id tickwork.estimated_pages""",
     "service_role": """
         public.enqueue_jobs public.reap_expired_leases public.purge_jobs public.pause_jobs public.resume_jobs
         public.hold_lane public.release_lane public.limit_lane public.list_holds
         tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.purge_jobs tickwork.pause_jobs tickwork.resume_jobs
-        tickwork.hold_lane tickwork.release_lane tickwork.limit_lane tickwork.list_holds tickwork.is_backoff""",
+        tickwork.hold_lane tickwork.release_lane tickwork.limit_lane tickwork.list_holds tickwork.is_backoff
+        tickwork.is_evidence""",
     "tickwork_worker service_role": """
         public.claim_next_job public.claim_jobs public.heartbeat_job public.heartbeat_jobs public.hold_job
         public.complete_job public.fail_job public.release_job public.settle_jobs public.settle_and_claim
@@ -33,7 +36,10 @@ MAY_EXECUTE = {
         tickwork.claim_jobs tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
         tickwork.complete_job tickwork.fail_job tickwork.release_job tickwork.settle_jobs tickwork.settle_and_claim
         tickwork.hold_lane_of_job""",
-    "tickwork_worker service_role tickwork_owner": "tickwork.raise_lease_lost",
+    "tickwork_worker service_role tickwork_owner": """
+        tickwork.raise_lease_lost
+        tickwork.separate_words tickwork.fold_umlauts tickwork.search_words tickwork.search_key
+        tickwork.search_vector""",
     "tickwork_owner": """
         tickwork.family_scope tickwork.type_scope tickwork.tenant_scope tickwork.tenant_type_scope tickwork.lane_scope
         tickwork.skip_disk tickwork.check_objects tickwork.check_delay
@@ -49,19 +55,32 @@ MAY_EXECUTE = {
         tickwork.error_code tickwork.error_message
         tickwork.outcomes_from tickwork.check_outcomes tickwork.enqueue_follow_ups
         tickwork.reap tickwork.lock_job_for_caller tickwork.raise_wrong_status
-        tickwork.remake_turns tickwork.scope_of tickwork.check_lane tickwork.wake_lane tickwork.shut_lane""",
+        tickwork.remake_turns tickwork.scope_of tickwork.check_lane tickwork.wake_lane tickwork.shut_lane
+        tickwork.lock_document_for_caller
+        tickwork.search_parts tickwork.search_terms tickwork.search_queries tickwork.search_marks
+        tickwork.search_snippet tickwork.check_search""",
 }
 INNER_TABLES = "turns lines wakes served_types holds lanes buckets allowances"
 CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id"
+DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
 # In the letters of psql's \dp: a insert, r select, w update, d delete, U usage, C create.
 MAY_TOUCH = {
     "public.organizations": "authenticated=r service_role=arwd tickwork_owner=r",
     "public.memberships": "authenticated=r service_role=arwd tickwork_owner=r",
     "tickwork.platform_admins": "service_role=arwd tickwork_owner=r",
-    "public.job_types": "authenticated=r service_role=arw tickwork_owner=r",
+    "public.job_types": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
+    "public.documents": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
+    "public.extractions": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
+    "public.document_chunks": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=ard",
+    "public.extraction_engines": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
+    "public.document_overview": "authenticated=r service_role=r",
+    "public.document_types": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=r",
+    "public.document_words": "authenticated=r service_role=arwd tickwork_worker=arw",
+    "public.document_corrections": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=r",
     "public.jobs": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.job_attempts": "authenticated=r service_role=r tickwork_owner=arwd",
     **{f"public.jobs.{column}": "authenticated=a service_role=a" for column in CLIENT_COLUMNS.split(", ")},
+    **{f"public.documents.{column}": "authenticated=a" for column in DOCUMENT_COLUMNS.split(", ")},
     **{f"tickwork.{table}": "tickwork_owner=arwd" for table in INNER_TABLES.split()},
     "tickwork": "authenticated=U service_role=U tickwork_worker=U tickwork_owner=UC",
 }
@@ -106,7 +125,8 @@ RULES = {
     "a unique key tells nothing about other tenants": f"""
         select indexrelid::regclass from pg_index join pg_class on pg_class.oid = indrelid
         join pg_attribute on attrelid = indrelid and attname = 'tenant_id'
-        where relnamespace {OURS} and indisunique and not indisprimary and indkey[0] <> attnum""",
+        where relnamespace {OURS} and indisunique and not indisprimary and indkey[0] <> attnum
+          and pg_get_expr(indpred, indrelid) is distinct from '(tenant_id IS NULL)'""",
     "the roles of our own have no powers": """
         select rolname from pg_roles where rolname in ('tickwork_owner', 'tickwork_worker')
           and (rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tickwork_bench.chunks import CHUNKS
 from tickwork_bench.claim_cost import CLAIM_COST
 from tickwork_bench.cold_start import COLD_START
 from tickwork_bench.drain import DRAIN
@@ -18,12 +19,26 @@ from tickwork_bench.fairness import FAIRNESS
 from tickwork_bench.invoke import INVOKE
 from tickwork_bench.latency import LATENCY
 from tickwork_bench.measure import Bench, Measurement, Result
+from tickwork_bench.pages import PAGES_READ
 from tickwork_bench.picture import draw
 from tickwork_bench.place import running_place
 from tickwork_bench.report import save, show
+from tickwork_bench.search import SEARCH_TIME
 from tickwork_local.stack import stopped_by_signals
 
-MEASUREMENTS = (DRAIN, ENQUEUE, LATENCY, CLAIM_COST, FAIR_CLAIM, FAIRNESS, INVOKE, COLD_START)
+MEASUREMENTS = (
+    DRAIN,
+    ENQUEUE,
+    LATENCY,
+    CLAIM_COST,
+    FAIR_CLAIM,
+    FAIRNESS,
+    INVOKE,
+    COLD_START,
+    PAGES_READ,
+    CHUNKS,
+    SEARCH_TIME,
+)
 
 
 def main() -> None:

@@ -20,8 +20,8 @@ WARM_UPS = 10
 def run(bench: Bench) -> Result:
     with TemporaryDirectory() as logs, bench.place.database() as url:
         tickwork.prepare(url)
-        worker_url = tickwork.as_worker(url)
-        with tickwork.sender(url) as sender, Functions(FUNCTIONS, worker_url, Path(logs)) as running:
+        settings = {"TICKWORK_DATABASE_URL": tickwork.as_worker(url)}
+        with tickwork.sender(url) as sender, Functions(FUNCTIONS, settings, Path(logs)) as running:
             samples = measured(bench, sender, running.urls["nothing"], running.urls["hello"])
     figures = [
         figure

@@ -1,4 +1,4 @@
-"""`make demo`: a few dozen jobs of three tenants go through their whole life, and are counted at the end."""
+"""`make demo`: a few dozen jobs and a handful of documents go through their whole life, and are counted at the end."""
 
 import time
 from collections import Counter
@@ -13,12 +13,14 @@ from tickwork.cli_output import job_table, plain_table, print_table
 from tickwork.database import Database
 from tickwork.jobs import Job, Receipt
 from tickwork.queue import Queue
+from tickwork_local.demo_documents import add_samples, show_samples
 from tickwork_local.functions import Function
 from tickwork_local.live import watch
 from tickwork_local.postgres import die_with_parent
 from tickwork_local.stack import FUNCTIONS, REPOSITORY, Stack, running_stack, stopped_by_signals
 
 DEMO = REPOSITORY / "infra/local/demo"
+SAMPLES = REPOSITORY / "infra/local/samples"
 TENANTS = ("acme", "birch", "cedar")
 PATIENCE_SECONDS = 180
 
@@ -37,7 +39,6 @@ KINDS = (
     Kind("demo_unlucky", 2, "fails twice, then works", "done"),
     Kind("demo_hopeless", 1, "fails for good", "failed"),
     Kind("demo_crash", 1, "kills its worker", "dead"),
-    Kind("extract_document", 1, "nobody handles it yet", "failed"),
 )
 
 
@@ -49,19 +50,22 @@ def run_demo(home: Path) -> int:
         "demo": Function(DEMO / "main.py", "demo"),
         "demo_crash": Function(DEMO / "main.py", "demo_crash"),
         "extract": Function(FUNCTIONS / "extract/main.py"),
+        "classify": Function(FUNCTIONS / "classify/main.py"),
     }
     with stopped_by_signals():
         print("Starting Postgres and the functions …", flush=True)
         with running_stack(home, functions, tick_seconds=1, reset=True) as stack:
             queue = Queue(Database(stack.database_url, "tickwork demo"))
             jobs = enqueue(queue, stack)
-            print(
-                f"Enqueued {len(jobs)} jobs of {len(TENANTS)} tenants. A crash shows when its lease of 10 s is over.\n"
-            )
+            print(f"Enqueued {len(jobs)} jobs of {len(TENANTS)} tenants. A crash shows when its lease of 10 s is over.")
+            papers = add_samples(queue, stack, SAMPLES)
+            print(f"Put {len(papers)} documents into the vault, to be read and classified.\n")
             give_up_at = time.monotonic() + PATIENCE_SECONDS
             watch(queue, lambda: not unfinished(queue) or time.monotonic() > give_up_at, transient=True)
-            ended = queue.list_jobs(max_jobs=1000)
-        return summarize(jobs, ended, home)
+            ended = [job for job in queue.list_jobs(max_jobs=1000) if job.type in {kind.type for kind in KINDS}]
+            are_right = summarize(jobs, ended, home)
+            are_read = show_samples(queue, papers)
+        return 0 if are_right and are_read else 1
 
 
 def enqueue(queue: Queue, stack: Stack) -> list[Receipt]:
@@ -80,7 +84,7 @@ def unfinished(queue: Queue) -> int:
     return sum(row["queued"] + row["running"] for row in queue.queue_summary())
 
 
-def summarize(enqueued: Sequence[Receipt], ended: Sequence[Job], home: Path) -> int:
+def summarize(enqueued: Sequence[Receipt], ended: Sequence[Job], home: Path) -> bool:
     table = plain_table("type", "jobs", "story", "should be", "is", "attempts", "")
     for kind in KINDS:
         jobs = [job for job in ended if job.type == kind.type]
@@ -97,6 +101,6 @@ def summarize(enqueued: Sequence[Receipt], ended: Sequence[Job], home: Path) -> 
     if wrong or {job.id for job in enqueued} != {job.id for job in ended}:
         print(f"\nNot every job ended as it should. The logs are in {home / 'logs'}.")
         print_table(job_table(wrong))
-        return 1
+        return False
     print("\nEvery job ended as it should.")
-    return 0
+    return True

@@ -41,10 +41,10 @@ class Function:
 class Functions:
     """The functions of a stack: they answer at their URLs from entering on, and are gone after leaving."""
 
-    def __init__(self, functions: Mapping[str, Function], worker_url: str, logs: Path) -> None:
+    def __init__(self, functions: Mapping[str, Function], settings: Mapping[str, str], logs: Path) -> None:
         ports = free_ports(len(functions))
         self._processes = [
-            Process(family, function, port, worker_url, logs / f"{family}.log")
+            Process(family, function, port, settings, logs / f"{family}.log")
             for (family, function), port in zip(functions.items(), ports, strict=True)
         ]
         self.urls = {process.family: process.url for process in self._processes}
@@ -79,12 +79,12 @@ class Functions:
 
 
 class Process:
-    def __init__(self, family: str, function: Function, port: int, worker_url: str, log: Path) -> None:
+    def __init__(self, family: str, function: Function, port: int, settings: Mapping[str, str], log: Path) -> None:
         self.family = family
         self.url = f"http://127.0.0.1:{port}"
         self._port = port
         self._function = function
-        self._worker_url = worker_url
+        self._settings = settings
         self._log = log
         self._log_began = log.stat().st_size if log.exists() else 0
         self._started_at = 0.0
@@ -94,7 +94,7 @@ class Process:
     def start(self) -> None:
         arguments = ["--target", self._function.target, "--source", str(self._function.source)]
         environment = {name: value for name, value in os.environ.items() if name not in FOREIGN_SETTINGS}
-        environment |= {"TICKWORK_DATABASE_URL": self._worker_url, "TICKWORK_OPEN_ON_LOOPBACK": "true"}
+        environment |= {**self._settings, "TICKWORK_OPEN_ON_LOOPBACK": "true"}
         self._started_at = time.monotonic()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(

@@ -28,7 +28,7 @@ def show(stack: Stack) -> None:
     print()
     for name, where in stack.places().items():
         print(f"{name:<9} {where}")
-    print("\nTry `tickwork enqueue extract_document --tenant acme`. Ctrl-C stops the stack.\n", flush=True)
+    print("\nTry `tickwork documents add FILE --tenant acme`. Ctrl-C stops the stack.\n", flush=True)
     try:
         watch(Queue(Database(stack.database_url, "tickwork live table")), lambda: False)
     except Unavailable as error:

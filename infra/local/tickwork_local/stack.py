@@ -38,6 +38,7 @@ class Stack:
     pid: int
     database_url: str
     worker_url: str
+    vault_url: str
     functions: Mapping[str, str]
 
     def as_json(self) -> dict[str, Any]:
@@ -45,13 +46,19 @@ class Stack:
             "pid": self.pid,
             "database_url": self.database_url,
             "worker_database_url": self.worker_url,
+            "vault_url": self.vault_url,
             "functions": dict(self.functions),
             "logs": str(self.home / "logs"),
         }
 
     def places(self) -> dict[str, str]:
         """Where everything is, for people to read."""
-        return {"database": self.database_url, **self.functions, "logs": str(self.home / "logs")}
+        return {
+            "database": self.database_url,
+            "vault": self.vault_url,
+            **self.functions,
+            "logs": str(self.home / "logs"),
+        }
 
 
 def functions_in(place: Path | None) -> dict[str, Function]:
@@ -78,8 +85,10 @@ def running_stack(
         server = cleanup.enter_context(translated(running_postgres(home / "postgres")))
         prepare_database(server.url(), server.url(DATABASE))
         worker_url = server.url(DATABASE, user="tickwork_worker")
-        urls = cleanup.enter_context(Functions(functions, worker_url, home / "logs")).urls
-        stack = Stack(home, os.getpid(), server.url(DATABASE), worker_url, urls)
+        vault_url = os.environ.get("TICKWORK_VAULT_URL") or f"file:{home / 'vault'}"
+        settings = {"TICKWORK_DATABASE_URL": worker_url, "TICKWORK_VAULT_URL": vault_url}
+        urls = cleanup.enter_context(Functions(functions, settings, home / "logs")).urls
+        stack = Stack(home, os.getpid(), server.url(DATABASE), worker_url, vault_url, urls)
         cleanup.enter_context(Ticker(stack.database_url, urls, tick_seconds, home / "logs" / "ticker.log"))
         (home / "stack.json").write_text(json.dumps(stack.as_json(), indent=2))
         yield stack
@@ -113,7 +122,12 @@ def find_stack(home: Path) -> Stack | None:
                 return None
         state = json.loads((home / "stack.json").read_text())
         return Stack(
-            home.absolute(), state["pid"], state["database_url"], state["worker_database_url"], state["functions"]
+            home.absolute(),
+            state["pid"],
+            state["database_url"],
+            state["worker_database_url"],
+            state["vault_url"],
+            state["functions"],
         )
     except (OSError, ValueError, KeyError):
         return None
@@ -160,7 +174,7 @@ def try_lock(lock: IO[str]) -> bool:
 def discard(home: Path) -> None:
     """Move the data away before it is deleted: the Postgres of a killed stack may still be shutting down in it."""
     grave = Path(tempfile.mkdtemp(prefix="discarded-", dir=home))
-    for name in ("postgres", "logs"):
+    for name in ("postgres", "vault", "logs"):
         with suppress(FileNotFoundError):
             (home / name).rename(grave / name)
     for each in home.glob("discarded-*"):

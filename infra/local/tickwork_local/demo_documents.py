@@ -1,0 +1,41 @@
+"""The documents of `make demo`: put into the vault, read, classified, found again."""
+
+from pathlib import Path
+from uuid import UUID
+
+from tickwork.cli_documents import document_table, hit_table
+from tickwork.cli_output import print_table
+from tickwork.documents import Documents
+from tickwork.queue import Queue
+from tickwork.vault import open_vault
+from tickwork_local.stack import Stack
+
+TENANT = "acme"
+QUERY = "abrechnung"
+
+
+def add_samples(queue: Queue, stack: Stack, folder: Path) -> list[UUID]:
+    """Put every file of the folder into the vault and have it read."""
+    documents = Documents(queue.database)
+    (tenant,) = queue.database.rows("select id from public.organizations where name = %(name)s", {"name": TENANT})
+    vault = open_vault(stack.vault_url, tenant["id"])
+    added = [documents.add(vault, tenant["id"], file)["id"] for file in sorted(folder.iterdir())]
+    for id in added:
+        documents.request_extraction(id)
+    return added
+
+
+def show_samples(queue: Queue, ids: list[UUID]) -> bool:
+    """What became of them, and a search; whether all of them were read and classified."""
+    documents = Documents(queue.database)
+    rows = sorted(documents.overview(ids=ids, limit=len(ids)), key=lambda row: str(row["name"]))
+    print("\nThe documents:\n")
+    print_table(document_table(rows, with_ids=False))
+    hits = documents.search_chunks(rows[0]["tenant_id"], QUERY, 5)
+    print(f'\nA search for "{QUERY}":\n')
+    print_table(hit_table(hits))
+    if not hits or any(row["extraction_status"] != "done" or row["doc_type"] is None for row in rows):
+        print("\nNot every document was read and classified.")
+        return False
+    print("\nEvery document was read and classified.")
+    return True

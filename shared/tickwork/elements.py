@@ -1,0 +1,46 @@
+"""What engines read out of a file: elements, in the shape that the Unstructured API answers."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+# What Postgres cannot store or no font shows: control characters but tab and line feed, lone surrogates.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+class Metadata(TypedDict, total=False):
+    page_number: int
+    parent_id: str
+    text_as_html: str
+    category_depth: int
+    filetype: str
+    languages: list[str]
+
+
+class Element(TypedDict):
+    type: str
+    element_id: str
+    text: str
+    metadata: Metadata
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """All that an engine found in one file, in reading order."""
+
+    elements: Sequence[Element]
+    page_count: int
+
+
+def element(type: str, text: str, position: int, **metadata: object) -> Element:
+    """One element; its id is the same each time the same file is read."""
+    text = cleaned(text)
+    digest = hashlib.sha256(f"{position}\n{type}\n{text}".encode()).hexdigest()
+    known: Metadata = {name: value for name, value in metadata.items() if value is not None}  # type: ignore[assignment]
+    return {"type": type, "element_id": digest[:32], "text": text, "metadata": known}
+
+
+def cleaned(text: str) -> str:
+    return UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()

@@ -1,0 +1,1 @@
+"""What reads files: one engine here, one at a third party."""

@@ -1,0 +1,1 @@
+"""One file for each type of job, named after it."""

@@ -1,0 +1,182 @@
+-- Documents: what lies in the vault, and what was read out of it.
+
+create table public.documents (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  name text not null,
+  vault_path text not null,
+  mime_type text not null,
+  size bigint not null,
+  sha256 text,
+  page_count integer,
+  doc_type text,
+  doc_type_confidence double precision,
+  doc_type_source text,
+  node text,
+  created_by uuid,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  constraint name_is_1_to_500_characters check (length(name) between 1 and 500),
+  -- Who could name another tenant's file would have it read to him.
+  constraint vault_path_is_the_tenants_own check (
+    vault_path ~ ('^tenant/' || tenant_id::text || '(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$')
+  ),
+  constraint mime_type_is_one check (mime_type ~ '^[a-z0-9.+-]+/[a-z0-9.+-]+$'),
+  constraint size_is_not_negative check (size >= 0),
+  constraint sha256_is_64_hex_digits check (sha256 ~ '^[0-9a-f]{64}$'),
+  constraint doc_type_comes_from_somewhere check (
+    (doc_type is null) = (doc_type_source is null) and doc_type_source in ('classifier', 'member')
+  )
+);
+
+comment on table public.documents is 'Files in the vault. Clients insert and read them.';
+comment on column public.documents.name is 'What the file is called, by people. Never a part of a path.';
+comment on column public.documents.vault_path is
+  'The key of the file in the vault: tenant/<tenant>/documents/<uuid>.<extension>, as uploads choose it.';
+comment on column public.documents.sha256 is 'Of the file''s bytes; filled in by the extraction where it is not known.';
+comment on column public.documents.doc_type is
+  'A key of document_types. A member''s word stands against the classifier.';
+comment on column public.documents.node is 'The folder where the document belongs.';
+
+create index documents_of_a_tenant on public.documents (tenant_id, created_at, id);
+-- For foreign keys that name the tenant as well: they look past row-level security.
+create unique index documents_of_their_tenant on public.documents (tenant_id, id);
+create unique index documents_by_path on public.documents (tenant_id, vault_path);
+create index documents_by_content on public.documents (tenant_id, sha256) where sha256 is not null;
+
+create trigger note_update
+before update on public.documents
+for each row
+execute function tickwork.note_update();
+
+create table public.extractions (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  document_id uuid not null,
+  job_id uuid,
+  engine text not null,
+  status text not null default 'queued',
+  consent_given_at timestamptz,
+  consent_given_by uuid,
+  estimated_pages integer,
+  estimated_cost_cents integer,
+  actual_pages integer,
+  actual_cost_cents integer,
+  result_json jsonb,
+  error_code text,
+  error_message text,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  started_at timestamptz,
+  finished_at timestamptz,
+  constraint document_is_the_tenants_own foreign key (tenant_id, document_id)
+    references public.documents (tenant_id, id) on delete cascade,
+  constraint engine_is_known check (engine in ('local', 'unstructured_fast', 'unstructured_hires')),
+  constraint status_is_known check (status in ('queued', 'running', 'done', 'failed')),
+  constraint done_and_failed_are_finished check ((status in ('done', 'failed')) = (finished_at is not null))
+);
+
+comment on table public.extractions is
+  'Each time a document''s text was asked for: by which engine, with whose consent, and what came of it.';
+comment on column public.extractions.job_id is 'The job that does it, or did.';
+comment on column public.extractions.consent_given_at is
+  'When somebody agreed that the document is sent to the third party behind the engine. Without it, it is not.';
+
+create index extractions_of_a_document on public.extractions (document_id, created_at);
+create index extractions_by_job on public.extractions (job_id);
+
+create trigger note_update
+before update on public.extractions
+for each row
+execute function tickwork.note_update();
+
+create table public.document_chunks (
+  document_id uuid not null,
+  chunk_index integer not null,
+  tenant_id uuid not null,
+  extraction_id uuid not null,
+  page_number integer,
+  element_type text not null,
+  text text not null,
+  metadata jsonb not null default '{}',
+  primary key (document_id, chunk_index),
+  constraint document_is_the_tenants_own foreign key (tenant_id, document_id)
+    references public.documents (tenant_id, id) on delete cascade
+);
+
+comment on table public.document_chunks is
+  'The text of each document in small pieces, in reading order, for the search.';
+
+do $$
+declare
+  own_table text;
+begin
+  foreach own_table in array array['documents', 'extractions', 'document_chunks']
+  loop
+    execute format('alter table public.%I enable row level security', own_table);
+    execute format('alter table public.%I force row level security', own_table);
+    execute format(
+      'create policy members_see_their_%1$s on public.%1$I for select to authenticated '
+      'using (tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_is_platform_admin()))',
+      own_table
+    );
+    execute format(
+      'create policy the_worker_keeps_%1$s on public.%1$I for all to tickwork_worker '
+      'using (tenant_id = (select tickwork.held_tenant())) with check (tenant_id = (select tickwork.held_tenant()))',
+      own_table
+    );
+    execute format(
+      'create policy the_queue_keeps_%1$s on public.%1$I for all to tickwork_owner using (true) with check (true)',
+      own_table
+    );
+    execute format('revoke all on public.%I from public, anon, authenticated, service_role', own_table);
+    execute format('grant select on public.%I to authenticated', own_table);
+    execute format('grant select, insert, update, delete on public.%I to service_role, tickwork_owner', own_table);
+  end loop;
+end
+$$;
+
+create policy members_insert_their_documents on public.documents
+for insert to authenticated
+with check (
+  tenant_id in (select tickwork.caller_tenants())
+  or (select tickwork.caller_is_platform_admin())
+);
+
+grant insert (tenant_id, name, vault_path, mime_type, size, sha256) on public.documents to authenticated;
+
+-- No more than the handlers need.
+grant select, insert, update on public.documents, public.extractions to tickwork_worker;
+grant select, insert, delete on public.document_chunks to tickwork_worker;
+
+create function tickwork.lock_document_for_caller(document_id uuid)
+returns public.documents
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  document public.documents;
+begin
+  select * into document
+  from public.documents
+  where documents.id = lock_document_for_caller.document_id
+    and (
+      tickwork.caller_is_service()
+      or tickwork.caller_is_platform_admin()
+      or documents.tenant_id in (select tickwork.caller_tenants())
+    )
+  for no key update;
+
+  -- The same answer for a foreign and a missing document: ids are nobody else's business.
+  if not found then
+    raise exception 'document_id: there is no document %', coalesce(lock_document_for_caller.document_id::text, 'null')
+      using errcode = 'TWDOC', hint = 'document_overview shows the documents that you may see.';
+  end if;
+
+  return document;
+end
+$$;
+
+revoke execute on function tickwork.lock_document_for_caller from public, anon, authenticated, service_role;
+grant execute on function tickwork.lock_document_for_caller to tickwork_owner;

@@ -1,0 +1,224 @@
+-- What an extraction takes: which engine, how much, and whose consent.
+
+create table public.extraction_engines (
+  key text primary key,
+  label text not null,
+  needs_consent boolean not null,
+  cents_per_page numeric(10, 4) not null,
+  constraint price_is_not_negative check (cents_per_page >= 0)
+);
+
+comment on table public.extraction_engines is
+  'What reads documents. One that needs consent sends them to a third party.';
+comment on column public.extraction_engines.cents_per_page is 'For estimates and the record; set it to what you pay.';
+
+insert into public.extraction_engines (key, label, needs_consent, cents_per_page)
+values
+  ('local', 'In the function itself', false, 0),
+  ('unstructured_fast', 'Unstructured, text only', true, 3),
+  ('unstructured_hires', 'Unstructured, with layout and images', true, 3);
+
+alter table public.extraction_engines enable row level security;
+alter table public.extraction_engines force row level security;
+
+create policy everybody_signed_in_reads_engines on public.extraction_engines
+for select to authenticated
+using (true);
+
+create policy the_queue_reads_engines on public.extraction_engines
+for select to tickwork_owner, tickwork_worker
+using (true);
+
+revoke all on public.extraction_engines from public, anon, authenticated, service_role;
+grant select on public.extraction_engines to authenticated, tickwork_owner, tickwork_worker;
+grant select, insert, update on public.extraction_engines to service_role;
+
+create function tickwork.estimated_pages(document public.documents)
+returns integer
+language sql
+immutable
+return coalesce(
+  (document).page_count,
+  greatest(1, ceil((document).size / case
+    when (document).mime_type = 'application/pdf' then 50000.0
+    when (document).mime_type like 'application/vnd.openxmlformats%' then 20000.0
+    -- As Unstructured bills what has no pages.
+    else 100000.0
+  end))::integer
+);
+
+create function public.estimate_extraction(document_id uuid, engine text default 'local')
+returns table (pages integer, cost_cents integer, needs_consent boolean, is_exact boolean)
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if not exists (select from public.extraction_engines where extraction_engines.key = estimate_extraction.engine) then
+    raise exception 'engine: there is no engine %', quote_nullable(estimate_extraction.engine)
+      using errcode = 'TWARG', hint = 'extraction_engines lists them: local, unstructured_fast, unstructured_hires.';
+  end if;
+
+  return query
+  select
+    tickwork.estimated_pages(documents),
+    ceil(tickwork.estimated_pages(documents) * extraction_engines.cents_per_page)::integer,
+    extraction_engines.needs_consent,
+    documents.page_count is not null
+  from public.documents
+  join public.extraction_engines on extraction_engines.key = estimate_extraction.engine
+  where documents.id = estimate_extraction.document_id;
+
+  if not found then
+    raise exception 'document_id: there is no document %', coalesce(estimate_extraction.document_id::text, 'null')
+      using errcode = 'TWDOC', hint = 'document_overview shows the documents that you may see.';
+  end if;
+end
+$$;
+
+comment on function public.estimate_extraction is
+  'Reads what an extraction would take: pages (exact if they were counted before), their price, and whether somebody '
+  'has to agree first. Raises TWDOC, TWARG.';
+
+create function tickwork.request_extraction(document_id uuid, engine text, consent boolean, priority integer)
+returns public.extractions
+language plpgsql
+volatile
+security definer -- clients insert no extractions themselves: a consent is given here or not at all
+set search_path = ''
+as $$
+declare
+  document constant public.documents := tickwork.lock_document_for_caller(request_extraction.document_id);
+  asked_for public.extraction_engines;
+  extraction public.extractions;
+  job tickwork.enqueued_jobs;
+begin
+  select * into asked_for
+  from public.extraction_engines
+  where extraction_engines.key = request_extraction.engine;
+
+  if not found then
+    raise exception 'engine: there is no engine %', quote_nullable(request_extraction.engine)
+      using errcode = 'TWARG', hint = 'extraction_engines lists them: local, unstructured_fast, unstructured_hires.';
+  end if;
+
+  if asked_for.needs_consent and request_extraction.consent is not true then
+    raise exception 'consent: % sends the document to a third party', asked_for.label
+      using errcode = 'TWCON', hint = 'Ask whoever may decide that and call again with consent => true, or take local.';
+  end if;
+
+  job := tickwork.enqueue_job(
+    document.tenant_id,
+    'extract_document',
+    jsonb_build_object('document_id', document.id, 'engine', asked_for.key),
+    request_extraction.priority,
+    null,
+    null,
+    'extract ' || document.id || ' ' || asked_for.key,
+    null,
+    null,
+    null
+  );
+
+  select * into extraction
+  from public.extractions
+  where extractions.job_id = job.id;
+
+  if found then
+    return extraction;
+  end if;
+
+  insert into public.extractions (
+    tenant_id, document_id, job_id, engine, consent_given_at, consent_given_by, estimated_pages, estimated_cost_cents
+  )
+  values (
+    document.tenant_id,
+    document.id,
+    job.id,
+    asked_for.key,
+    case when asked_for.needs_consent then clock_timestamp() end,
+    case when asked_for.needs_consent then tickwork.caller_id() end,
+    tickwork.estimated_pages(document),
+    ceil(tickwork.estimated_pages(document) * asked_for.cents_per_page)::integer
+  )
+  returning * into extraction;
+
+  return extraction;
+end
+$$;
+
+create function public.request_extraction(
+  document_id uuid,
+  engine text default 'local',
+  consent boolean default false,
+  priority integer default 0
+)
+returns public.extractions
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.request_extraction(
+    request_extraction.document_id,
+    request_extraction.engine,
+    request_extraction.consent,
+    request_extraction.priority
+  );
+$$;
+
+comment on function public.request_extraction is
+  '-> queued. Has the text of a document read: records who agreed and what it may cost, and enqueues extract_document. '
+  'While such a job is queued or running, a second request answers the first. '
+  'Raises TWDOC, TWARG, TWCON and what enqueue_job raises.';
+
+create view public.document_overview
+with (security_invoker = true)
+as
+select
+  documents.*,
+  latest.id as extraction_id,
+  latest.engine,
+  -- A job that was killed or cancelled leaves its extraction as it was.
+  case
+    when latest.status in ('queued', 'running') and jobs.status in ('failed', 'dead', 'cancelled') then 'failed'
+    else latest.status
+  end as extraction_status,
+  coalesce(latest.error_code, jobs.error_code) as error_code,
+  coalesce(latest.error_message, jobs.error_message) as error_message,
+  jobs.progress,
+  jobs.progress_message,
+  (latest.result_json ->> 'chunk_count')::integer as chunk_count
+from public.documents
+left join lateral (
+  select *
+  from public.extractions
+  where extractions.document_id = documents.id
+  order by extractions.created_at desc
+  limit 1
+) as latest on true
+left join public.jobs on jobs.id = latest.job_id;
+
+comment on view public.document_overview is
+  'Each document with its latest extraction and how far that has come. Row-level security decides what is there.';
+
+alter function tickwork.request_extraction owner to tickwork_owner;
+
+revoke all on public.document_overview from public, anon, authenticated, service_role;
+grant select on public.document_overview to authenticated, service_role;
+
+revoke execute on function
+  tickwork.estimated_pages,
+  tickwork.request_extraction,
+  public.request_extraction,
+  public.estimate_extraction
+from public, anon, authenticated, service_role;
+
+grant execute on function
+  tickwork.estimated_pages,
+  tickwork.request_extraction,
+  public.request_extraction,
+  public.estimate_extraction
+to authenticated, service_role;
+
+grant execute on function tickwork.estimated_pages to tickwork_owner;

@@ -1,0 +1,511 @@
+-- Search: by which words a chunk is found, and which chunks answer a query best.
+--
+-- A chunk's vector holds the stems of its words behind the last digits of its tenant's id. So the index is sorted by
+-- tenant, and a search reads its own tenant's part of it only, however frequent a word is elsewhere.
+--
+--   'abcdef:mietvertrag'    the word, with weight A in titles and B elsewhere
+--   'abcdef<gartrevteim'    a long word backwards, with weight C or D: what begins with gartrev ends with Vertrag
+--   'abcdef^:mietvertrag'   the words of titles once more: where there are too many hits, these are looked at first
+
+create function tickwork.separate_words(text text)
+returns text
+language sql
+immutable
+-- The parser would take Miete/Nebenkosten for a path, Nr.12 for a host and <Vertrag> for a tag: one word each, or none.
+return regexp_replace(replace(left(text, 20000), chr(173), ''), '[-./_<>+~]', ' ', 'g');
+
+create function tickwork.fold_umlauts(stem text)
+returns text
+language sql
+immutable
+-- The stemmer makes ü an u, and ß an ss. Before Postgres 18 it leaves ue as it is.
+return replace(replace(replace(stem, 'ae', 'a'), 'oe', 'o'), 'ue', 'u');
+
+create function tickwork.search_words(text text)
+returns table (word text, positions smallint[], stem text, english_stem text)
+language sql
+immutable
+begin atomic
+  select
+    stemmed.word,
+    stemmed.positions,
+    tickwork.fold_umlauts(stemmed.german),
+    -- Where the English stemmer changes nothing, the word is hardly English.
+    case
+      when stemmed.english not in (stemmed.word, stemmed.german)
+      then tickwork.fold_umlauts(stemmed.english)
+    end
+  from (
+    select
+      parsed.lexeme as word,
+      parsed.positions,
+      (ts_lexize('pg_catalog.german_stem', parsed.lexeme))[1] as german,
+      (ts_lexize('pg_catalog.english_stem', parsed.lexeme))[1] as english
+    from unnest(to_tsvector('pg_catalog.simple', tickwork.separate_words(search_words.text))) as parsed
+    where length(parsed.lexeme) < 200
+    offset 0
+  ) as stemmed
+  -- A stop word of either language is none to search for.
+  where stemmed.german <> ''
+    and stemmed.english <> '';
+end;
+
+create function tickwork.search_key(tenant_id uuid)
+returns text
+language sql
+immutable
+return right(tenant_id::text, 6);
+
+create function tickwork.search_vector(tenant_id uuid, element_type text, text text)
+returns tsvector
+language sql
+immutable
+begin atomic
+  select coalesce(string_agg(concat(
+    '''', key.name, ':', words.stem, ''':', words.places,
+    ' ''' || key.name || ':' || words.english_stem || ''':' || words.places,
+    case
+      when length(words.stem) > 6
+      then concat(' ''', key.name, '<', reverse(words.stem), ''':', translate(words.places, 'AB', 'C'))
+    end
+  ), ' '), '')::tsvector
+  from (
+    select
+      found.stem,
+      found.english_stem,
+      array_to_string(found.positions, kind.weight || ',') || kind.weight as places
+    from tickwork.search_words(search_vector.text) as found
+    cross join (select case search_vector.element_type when 'Title' then 'A' else 'B' end) as kind(weight)
+    offset 0
+  ) as words
+  cross join unnest(
+    case search_vector.element_type
+      when 'Title' then array[
+        tickwork.search_key(search_vector.tenant_id),
+        tickwork.search_key(search_vector.tenant_id) || '^'
+      ]
+      else array[tickwork.search_key(search_vector.tenant_id)]
+    end
+  ) as key(name);
+end;
+
+comment on function tickwork.search_vector is
+  'What a chunk is found by. Words beyond its first 20,000 characters, and words of 200 or more, are not.';
+
+alter table public.document_chunks
+add column search tsvector generated always as (tickwork.search_vector(tenant_id, element_type, text)) stored;
+
+comment on column public.document_chunks.search is 'For search_chunks alone, which says how it is made.';
+
+-- Statistics would say nothing: hardly any lexeme is frequent in all of the table.
+alter table public.document_chunks alter column search set statistics 0;
+
+-- What is pending is read by every search: a smaller list, a quicker one.
+create index chunks_by_word on public.document_chunks using gin (search) with (gin_pending_list_limit = 512);
+
+create function tickwork.search_parts(word text, stem text)
+returns text[]
+language sql
+immutable
+begin atomic
+  select array_agg(distinct part.lexeme)
+  from (
+    values
+      (':' || search_parts.stem),
+      ('<' || reverse(search_parts.stem)),
+      -- In a compound the ending of a short word is cut off as well: Rechnung, but Stromrechn.
+      ('<' || reverse(tickwork.fold_umlauts(
+        substr((ts_lexize('pg_catalog.german_stem', 'neben' || search_parts.word))[1], 6)
+      )))
+  ) as part(lexeme)
+  where search_parts.word !~ '[0-9]'
+    and length(part.lexeme) > 4;
+end;
+
+comment on function tickwork.search_parts is
+  'How lexemes begin that have the word as their first or last part, without the key; null for a short word.';
+
+create function tickwork.search_terms(query text)
+returns table (
+  number bigint,
+  alternative bigint,
+  is_excluded boolean,
+  place smallint,
+  distance integer,
+  stem text,
+  english_stem text,
+  parts text[]
+)
+language sql
+immutable
+begin atomic
+  with tokens as (
+    select
+      token.number,
+      token.groups[1] = '-' as is_excluded,
+      token.groups[2] is not null as is_quoted,
+      coalesce(token.groups[2], token.groups[3]) as text,
+      count(*) filter (where token.groups[1] = '' and lower(token.groups[3]) in ('or', 'oder'))
+        over (order by token.number) as alternative
+    from regexp_matches(
+      normalize(search_terms.query, nfkc), '(-?)(?:"([^"]*)(?:"|$)|([^\s"]+))', 'g'
+    ) with ordinality as token(groups, number)
+  )
+  select
+    tokens.number,
+    tokens.alternative,
+    tokens.is_excluded,
+    occurrence.place,
+    occurrence.place - lag(occurrence.place) over (partition by tokens.number order by occurrence.place),
+    words.stem,
+    words.english_stem,
+    case
+      when not tokens.is_quoted and not tokens.is_excluded and count(*) over (partition by tokens.number) = 1
+      then tickwork.search_parts(words.word, words.stem)
+    end
+  from tokens
+  cross join lateral tickwork.search_words(tokens.text) as words
+  cross join lateral unnest(words.positions) as occurrence(place);
+end;
+
+comment on function tickwork.search_terms is
+  'The words of a query in websearch syntax. Number counts its words and phrases, alternative the ors before them.';
+
+create type tickwork.search_queries as (
+  -- What hits match, by whole words alone or by parts of words too.
+  by_words tsquery,
+  by_parts tsquery,
+  -- The same without what is excluded, to rank them.
+  words tsquery,
+  parts tsquery
+);
+
+create function tickwork.search_queries(key text, query text)
+returns tickwork.search_queries
+language sql
+immutable
+begin atomic
+  with operands as (
+    select
+      terms.number,
+      terms.alternative,
+      terms.is_excluded,
+      terms.place,
+      coalesce('<' || terms.distance || '>', '') as distance_before,
+      -- Words consist of letters and digits, so that nothing in them has to be escaped.
+      concat(
+        '''', search_queries.key, ':', terms.stem, '''',
+        '|''' || search_queries.key || ':' || terms.english_stem || ''''
+      ) as words,
+      (
+        select string_agg(concat('|''', search_queries.key, part.lexeme, ''':*'), '')
+        from unnest(terms.parts) as part(lexeme)
+      ) as parts
+    from tickwork.search_terms(search_queries.query) as terms
+  ),
+  phrases as (
+    select
+      operands.alternative,
+      operands.is_excluded,
+      case when operands.is_excluded then '!' else '' end as sign,
+      string_agg(concat(operands.distance_before, '(', operands.words, ')'), '' order by operands.place) as words,
+      string_agg(
+        concat(operands.distance_before, '(', operands.words, operands.parts, ')'), '' order by operands.place
+      ) as parts
+    from operands
+    group by operands.number, operands.alternative, operands.is_excluded
+  ),
+  alternatives as (
+    select
+      string_agg(concat(phrases.sign, '(', phrases.words, ')'), '&') as by_words,
+      string_agg(concat(phrases.sign, '(', phrases.parts, ')'), '&') as by_parts,
+      string_agg(concat('(', phrases.words, ')'), '&') filter (where not phrases.is_excluded) as words,
+      string_agg(concat('(', phrases.parts, ')'), '&') filter (where not phrases.is_excluded) as parts
+    from phrases
+    group by phrases.alternative
+    -- What is excluded from nothing would be everything else.
+    having not bool_and(phrases.is_excluded)
+  )
+  select
+    string_agg(concat('(', alternatives.by_words, ')'), '|')::tsquery,
+    string_agg(concat('(', alternatives.by_parts, ')'), '|')::tsquery,
+    string_agg(concat('(', alternatives.words, ')'), '|')::tsquery,
+    string_agg(concat('(', alternatives.parts, ')'), '|')::tsquery
+  from alternatives;
+end;
+
+comment on function tickwork.search_queries is
+  'What to look for in the vectors with this key; nulls if there is nothing to search for.';
+
+create function tickwork.search_marks(key text, query text)
+returns text[]
+language sql
+immutable
+begin atomic
+  select array_agg(search_marks.key || mark.pattern)
+  from tickwork.search_terms(search_marks.query) as terms
+  cross join lateral (
+    values (':' || terms.stem), (':' || terms.english_stem)
+    union all
+    select part.lexeme || '%'
+    from unnest(terms.parts) as part(lexeme)
+  ) as mark(pattern)
+  where not terms.is_excluded
+    and mark.pattern is not null;
+end;
+
+comment on function tickwork.search_marks is 'Patterns of the lexemes that a query finds in the vectors with this key.';
+
+create function tickwork.search_snippet(text text, search tsvector, marks text[])
+returns text
+language sql
+immutable
+begin atomic
+  -- What the parser would take for more or less than words, or a reader for a mark, is hidden and put back.
+  select translate(
+    regexp_replace(
+      ts_headline(
+        'pg_catalog.simple',
+        translate(left(search_snippet.text, 20000), './-_<>+~&«»', E'\x01\x02\x03\x04\x05\x06\x07\x0e\x0f‹›'),
+        string_agg('''' || words.lexeme || '''', '|')::tsquery,
+        'StartSel=«, StopSel=», ShortWord=0, ' || case
+          when length(search_snippet.text) <= 200 then 'HighlightAll=true'
+          else 'MaxFragments=2, MaxWords=20, MinWords=10, FragmentDelimiter=" … "'
+        end
+      ),
+      '\s+', ' ', 'g'
+    ),
+    E'\x01\x02\x03\x04\x05\x06\x07\x0e\x0f',
+    './-_<>+~&'
+  )
+  from unnest(to_tsvector('pg_catalog.simple', tickwork.separate_words(search_snippet.text))) as words
+  where words.positions && array(
+    select place.number
+    from unnest(search_snippet.search) as found
+    cross join unnest(found.positions) as place(number)
+    where found.lexeme like any (search_snippet.marks)
+  );
+end;
+
+create function tickwork.check_search(tenant_id uuid, query text, max_hits integer, skip integer)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if check_search.tenant_id is null then
+    raise exception 'tenant_id: must be given'
+      using errcode = 'TWARG', hint = 'A search looks through the documents of one tenant.';
+  end if;
+
+  if check_search.query is null or length(check_search.query) > 1000 then
+    raise exception 'query: must be a text of at most 1000 characters, not %',
+      coalesce('of ' || length(check_search.query), 'null')
+      using errcode = 'TWARG', hint = 'Such as: mietvertrag "drei Monate" -kündigung.';
+  end if;
+
+  if check_search.max_hits is null or check_search.max_hits not between 1 and 100 then
+    raise exception 'max_hits: % is out of range, 1 to 100 are allowed', coalesce(check_search.max_hits::text, 'null')
+      using errcode = 'TWARG', hint = 'Ask for the next page with skip.';
+  end if;
+
+  if check_search.skip is null or check_search.skip < 0 then
+    raise exception 'skip: must be 0 or more, not %', coalesce(check_search.skip::text, 'null')
+      using errcode = 'TWARG', hint = 'Skip as many hits as the pages before had.';
+  end if;
+end
+$$;
+
+create type tickwork.search_hit as (
+  document_id uuid,
+  name text,
+  doc_type text,
+  chunk_index integer,
+  page_number integer,
+  element_type text,
+  snippet text,
+  rank real,
+  total integer
+);
+
+create function tickwork.search_chunks(
+  tenant_id uuid,
+  query text,
+  max_hits integer,
+  skip integer,
+  document_id uuid,
+  doc_type text
+)
+returns setof tickwork.search_hit
+language plpgsql
+stable
+security definer -- under row-level security the index is of no use: @@ might tell what it compares
+set search_path = ''
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  key constant text := tickwork.search_key(search_chunks.tenant_id);
+  sought tickwork.search_queries;
+  in_titles tsquery;
+  marks text[];
+begin
+  perform tickwork.check_search(
+    search_chunks.tenant_id, search_chunks.query, search_chunks.max_hits, search_chunks.skip
+  );
+
+  -- The same answer for a foreign and an empty tenant: ids are nobody else's business.
+  if not (
+    tickwork.caller_is_service()
+    or tickwork.caller_is_platform_admin()
+    or search_chunks.tenant_id in (select tickwork.caller_tenants())
+  ) then
+    return;
+  end if;
+
+  sought := tickwork.search_queries(key, search_chunks.query);
+  -- Lexemes hold no quotes: each of these begins one.
+  in_titles := replace(sought.by_parts::text, '''' || key, '''' || key || '^')::tsquery;
+  marks := tickwork.search_marks(key, search_chunks.query);
+
+  return query
+  with chunks as not materialized (
+    select document_chunks.*
+    from public.document_chunks
+    where document_chunks.tenant_id = search_chunks.tenant_id
+      and (search_chunks.document_id is null or document_chunks.document_id = search_chunks.document_id)
+      and (
+        search_chunks.doc_type is null
+        or exists (
+          select
+          from public.documents
+          where documents.id = document_chunks.document_id
+            and documents.doc_type = search_chunks.doc_type
+        )
+      )
+  ),
+  -- One after the other, and no further than to the limit.
+  candidates as (
+    (
+      select chunks.*, chunks.search @@ sought.by_words as has_words
+      from chunks
+      where chunks.search @@ in_titles
+      limit 1000
+    )
+    union all
+    (
+      select chunks.*, true
+      from chunks
+      where chunks.search @@ sought.by_words
+        and chunks.element_type <> 'Title'
+      union all
+      select chunks.*, false
+      from chunks
+      where sought.by_parts <> sought.by_words
+        and chunks.search @@ sought.by_parts
+        and not chunks.search @@ sought.by_words
+        and chunks.element_type <> 'Title'
+      limit 2000
+    )
+  ),
+  hits as (
+    select
+      candidates.*,
+      -- The length counts as well: a word means more where there are few.
+      case
+        when candidates.has_words
+        then ts_rank('{0.05, 0.2, 0.4, 1}', candidates.search, sought.words, 1)
+        else ts_rank('{0.05, 0.2, 0.4, 1}', candidates.search, sought.parts, 1) * 0.1::real
+      end as rank,
+      count(*) over ()::integer as total
+    from candidates
+    order by rank desc, candidates.document_id, candidates.chunk_index
+    limit search_chunks.max_hits
+    offset search_chunks.skip
+  )
+  select
+    documents.id,
+    documents.name,
+    documents.doc_type,
+    hits.chunk_index,
+    hits.page_number,
+    hits.element_type,
+    tickwork.search_snippet(hits.text, hits.search, marks),
+    hits.rank,
+    hits.total
+  from hits
+  join public.documents on documents.id = hits.document_id
+  order by hits.rank desc, hits.document_id, hits.chunk_index;
+end
+$$;
+
+create function public.search_chunks(
+  tenant_id uuid,
+  query text,
+  max_hits integer default 20,
+  skip integer default 0,
+  document_id uuid default null,
+  doc_type text default null
+)
+returns setof tickwork.search_hit
+language sql
+stable
+set search_path = ''
+as $$
+  select *
+  from tickwork.search_chunks(
+    search_chunks.tenant_id,
+    search_chunks.query,
+    search_chunks.max_hits,
+    search_chunks.skip,
+    search_chunks.document_id,
+    search_chunks.doc_type
+  );
+$$;
+
+comment on function public.search_chunks is
+  'Reads the chunks of a tenant that answer a query, the best first, and at equal rank by document and index. '
+  'Websearch syntax: words, "a phrase", or, -excluded. A word is found in its other forms too, and at the beginning or '
+  'the end of another word; in quotes it is not. Titles rank above text, words above parts, near above far. '
+  'No more than the first 1,000 titles and 2,000 other chunks that match, in the order in which they were stored, are '
+  'read, ranked and counted in total, those with whole words before the others. '
+  'The snippet is plain text with the hits between « and »: it may look like HTML, so escape it. Raises TWARG.';
+
+alter function tickwork.search_chunks owner to tickwork_owner;
+
+revoke execute on function
+  tickwork.separate_words,
+  tickwork.fold_umlauts,
+  tickwork.search_words,
+  tickwork.search_key,
+  tickwork.search_vector,
+  tickwork.search_parts,
+  tickwork.search_terms,
+  tickwork.search_queries,
+  tickwork.search_marks,
+  tickwork.search_snippet,
+  tickwork.check_search,
+  tickwork.search_chunks,
+  public.search_chunks
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.search_chunks, public.search_chunks to authenticated, service_role;
+
+-- Whoever inserts a chunk has its vector made.
+grant execute on function
+  tickwork.separate_words,
+  tickwork.fold_umlauts,
+  tickwork.search_words,
+  tickwork.search_key,
+  tickwork.search_vector
+to tickwork_worker, service_role, tickwork_owner;
+
+grant execute on function
+  tickwork.search_parts,
+  tickwork.search_terms,
+  tickwork.search_queries,
+  tickwork.search_marks,
+  tickwork.search_snippet,
+  tickwork.check_search
+to tickwork_owner;
