@@ -61,6 +61,17 @@ def test_a_members_word_stands_and_teaches(office: Office) -> None:
     assert rows == [{"doc_type": "handover_protocol", "doc_type_source": "classifier"}]
 
 
+def test_the_very_same_file_gets_the_type_that_a_member_gave_it(office: Office) -> None:
+    office.documents.correct_document_type(classified(office, "Mietvertrag.md", LEASE), "invoice")
+
+    again = classified(office, "Mietvertrag (2).md", LEASE)
+
+    assert office.world.row("select doc_type, doc_type_source from documents where id = %s", again) == {
+        "doc_type": "invoice",
+        "doc_type_source": "classifier",
+    }
+
+
 def test_a_second_classification_does_not_overrule_a_member(office: Office) -> None:
     id = classified(office, "Mietvertrag.md", LEASE)
     office.documents.correct_document_type(id, "invoice")

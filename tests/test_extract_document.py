@@ -2,6 +2,7 @@
 
 import json
 import threading
+import unicodedata
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -103,6 +104,78 @@ def test_a_second_run_replaces_the_text(office: Office) -> None:
     after = office.chunks(id)
     assert [chunk["text"] for chunk in after] == [chunk["text"] for chunk in before]
     assert {chunk["extraction_id"] for chunk in after}.isdisjoint(chunk["extraction_id"] for chunk in before)
+
+
+def test_a_follow_up_that_takes_no_jobs_costs_the_text_nothing(office: Office) -> None:
+    office.world.run("update job_types set is_active = false where key = 'classify_document'")
+
+    job = office.extract(office.add("letter.md", LETTER))
+
+    assert job.status == "done"
+    assert office.world.value("select count(*) from jobs") == 1
+
+
+def test_two_extractions_of_one_document_at_once_are_both_done(office: Office) -> None:
+    id = office.add("letter.md", LETTER)
+    payload = {"document_id": str(id), "engine": "local"}
+    jobs = [office.world.job("extract_document", office.tenant, payload=payload) for _ in range(2)]
+
+    threads = [
+        threading.Thread(target=work, args=(queue, "extract", HANDLERS, Deadline(60, 1)))
+        for queue in (office.world.queue, office.world.other_queue)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [office.job(job.id).status for job in jobs] == ["done", "done"]
+    assert len(office.chunks(id)) == 4
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "dead", "failed"])
+def test_an_extraction_ends_with_its_job_whoever_ended_it(office: Office, ending: str) -> None:
+    id = office.add("letter.md", LETTER)
+    job_id = office.documents.request_extraction(id)["job_id"]
+    if ending == "cancelled":
+        office.world.service.cancel_job(job_id)
+    else:
+        office.world.run("update jobs set max_attempts = 1")
+        running = office.world.claim("extract")
+        office.world.queue.fail_job(running, {"code": "X", "message": "Y"}, retryable=ending == "dead")
+
+    extraction = office.world.row("select status, error_code, finished_at is not null as is_over from extractions")
+    code = "X" if ending == "failed" else ending.upper()
+    assert extraction == {"status": "failed", "error_code": code, "is_over": True}
+
+
+def test_nothing_is_sent_to_an_engine_that_nobody_set_up(office: Office) -> None:
+    job = office.extract(office.add("letter.md", LETTER), engine="unstructured_fast", consent=True)
+
+    assert (job.status, job.error_code) == ("failed", "ENGINE_NOT_SET_UP")
+
+
+def test_a_file_without_text_leaves_what_was_read_before(office: Office) -> None:
+    id = office.add("letter.md", LETTER)
+    office.extract(id)
+    office.vault.write(office.world.value("select vault_path from documents"), [b" \n \n"], "text/markdown")
+    office.world.run("update documents set sha256 = null")
+
+    job = office.extract(id)
+
+    assert job.error_code in ("NO_TEXT", "EMPTY_FILE")
+    assert len(office.chunks(id)) == 4
+    with office.vault.read(derived_key(office.tenant, id)) as stream:
+        assert len(json.loads(b"".join(stream))) == 4
+
+
+def test_decomposed_letters_and_ligatures_are_found(office: Office) -> None:
+    office.extract(
+        office.add("letter.txt", unicodedata.normalize("NFD", "Die Kündigung der Wohn\xadfläche ist Pﬂicht, 80 m²."))
+    )
+
+    for word in ("Kündigung", "Wohnfläche", "Pflicht", "m²"):
+        assert office.documents.search_chunks(office.tenant, word), word
 
 
 def test_a_type_that_asks_for_no_follow_up_gets_none(office: Office) -> None:

@@ -244,7 +244,7 @@ def resume(family: Family = None, type: Type = None, tenant: Tenant = None, data
     """Let the jobs of a family, a type or a tenant start again."""
     queue = connected(database_url)
     queue.resume_jobs(family, type, cli_input.tenant_id(queue, tenant) if tenant else None)
-    print(f"{family or type or tenant} is not paused.")
+    print(f"Jobs of {family or type or tenant} may start.")
 
 
 @app.command()
@@ -387,7 +387,7 @@ def search(
     tenant: Annotated[str, typer.Option(help="Id or name of a tenant.")],
     doc_type: DocType = None,
     limit: Annotated[int, typer.Option(min=1, max=100)] = 10,
-    skip: Annotated[int, typer.Option(min=0, help="How many hits to leave out: for the next page.")] = 0,
+    skip: Annotated[int, typer.Option(min=0, max=1_000_000, help="How many hits to leave out: for the next page.")] = 0,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:

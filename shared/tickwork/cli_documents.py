@@ -55,6 +55,9 @@ def add_documents(
             print(json.dumps(summary(row), default=as_text, ensure_ascii=False))
     else:
         print_table(document_table(ended))
+        for row in ended:
+            if row["extraction_status"] == "failed":
+                print_error(f"{row['name']}: {row['error_message'] or row['error_code']}")
     if not is_over:
         print_error(
             f"not all of them are done after {wait_seconds:.0f} s",
@@ -153,7 +156,7 @@ def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> 
         state = row["extraction_status"] or "not asked for"
         colour = {"done": "green", "failed": "red", "running": "yellow"}.get(state, "cyan")
         sure = "" if row["doc_type_confidence"] is None else f"{row['doc_type_confidence']:.0%}"
-        error = f"{row['error_code']}: {row['error_message']}" if state == "failed" else ""
+        error = row["error_code"] or "" if state == "failed" else ""
         table.add_row(
             *([str(row["id"])] if with_ids else []),
             one_line(row["name"]),
@@ -173,7 +176,7 @@ def shown(number: int | None) -> str:
 
 def correct(queue: Queue, document_id: str, doc_type: str) -> None:
     document = Documents(queue.database).correct_document_type(cli_input.document_id(document_id), doc_type)
-    print(f"{document['id']} is {document['doc_type']}, and later documents like it will be taken for that.")
+    print(f"{document['id']} is {document['doc_type']}. Later documents of the tenant like it lean towards that.")
 
 
 def search(queue: Queue, query: str, tenant: str, doc_type: str | None, limit: int, skip: int, as_json: bool) -> None:

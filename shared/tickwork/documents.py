@@ -2,6 +2,7 @@
 
 import hashlib
 import mimetypes
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ class Documents:
             """,
             {
                 "tenant_id": tenant_id,
-                "name": file.name[-500:],
+                "name": as_name(file.name),
                 "vault_path": key,
                 "mime_type": mime_type_of(file.name),
                 "size": size,
@@ -107,8 +108,15 @@ class Documents:
 
 def mime_type_of(name: str) -> str:
     """By the extension; what nobody knows is left to the engine to refuse."""
-    guessed = OTHER_TYPES.get(Path(name).suffix.lower()) or mimetypes.guess_type(name)[0]
+    guessed, packed = mimetypes.guess_type(name)
+    guessed = OTHER_TYPES.get(Path(name).suffix.lower()) or (None if packed else guessed)
     return (guessed or "application/octet-stream").lower()
+
+
+def as_name(name: str) -> str:
+    """The name as it can be stored: no halves of characters, nothing that a terminal obeys."""
+    kept = "".join(each if each.isprintable() else "_" for each in name.encode(errors="replace").decode())
+    return unicodedata.normalize("NFC", kept)[-500:]
 
 
 def measure(file: Path) -> tuple[int, str]:

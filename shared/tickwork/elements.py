@@ -2,12 +2,14 @@
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
 # What Postgres cannot store or no font shows: control characters but tab and line feed, lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+LIGATURE = re.compile("[\ufb00-\ufb06]")
 
 
 class Metadata(TypedDict, total=False):
@@ -43,4 +45,6 @@ def element(type: str, text: str, position: int, **metadata: object) -> Element:
 
 
 def cleaned(text: str) -> str:
-    return UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    """As people type it: letters with their dots, no ligatures, no soft hyphens, nothing that cannot be stored."""
+    text = LIGATURE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), unicodedata.normalize("NFC", text))
+    return UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\xad", "")).strip()

@@ -27,7 +27,7 @@ class Tools:
         self.attempt: int = job.attempts
         self.latest_progress: tuple[float, str | None] | None = None
         self._under_lease = under_lease
-        self._timeout = job.timeout_seconds or 300
+        self.timeout: float = job.timeout_seconds or 300
         self._ends_at = float("inf")
         self._stop = threading.Event()
         self._reason = ""
@@ -69,7 +69,7 @@ class Tools:
 
     def start_clock(self) -> None:
         """The runtime's way to say that the handler's time begins now."""
-        self._ends_at = time.monotonic() + self._timeout
+        self._ends_at = time.monotonic() + self.timeout
 
     def interrupt(self, reason: str) -> None:
         """The runtime's way to ask the handler to stop."""

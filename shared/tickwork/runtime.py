@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from tickwork.attempt import Attempt, Hand, outcome_of
-from tickwork.errors import InvalidRequest, LeaseLost, QueueError, Unavailable
+from tickwork.errors import InvalidRequest, LeaseLost, QueueError, QueueFull, Unavailable
 from tickwork.handler import Handlers
 from tickwork.jobs import Done, Failed, Job, Json, Lost, Outcome, Released, Report
 from tickwork.logs import bound, log, presentable, text_of
@@ -222,6 +222,9 @@ def write(queue: Queue, job: Job, outcome: Outcome, logs: str | None) -> str:
                 return queue.complete_job(job, result, outcome.follow_ups, outcome.writes, logs).status
             except (LeaseLost, Unavailable):
                 raise
+            except QueueFull:
+                message = "The tenant has too many jobs queued for those that should follow"
+                return write(queue, job, Failed("QUEUE_FULL", message), logs)
             except InvalidRequest as refusal:
                 message = f"The queue refused what the handler returned: {refusal}"
                 return write(queue, job, Failed("REFUSED", message, retryable=False), logs)

@@ -69,7 +69,7 @@ def _is_vault_url(url: str | None) -> str | None:
 
 def _is_http_url(url: str | None) -> str | None:
     if url is not None and not url.startswith(("https://", "http://")):
-        raise ValueError("must start with https://")
+        raise ValueError("must start with https://, or http:// for a server in your own network")
     return url
 
 

@@ -215,6 +215,8 @@ begin
   select (settled.job).id, (settled.job).status
   from settled;
 
+  perform tickwork.end_extractions(array(select ended.job_id from unnest(settle_undone.endings) as ended));
+
   perform pg_notify('tickwork', due.family)
   from (
     select distinct jobs.family

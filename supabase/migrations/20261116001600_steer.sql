@@ -68,6 +68,8 @@ begin
         updated_at = clock_timestamp()
       where jobs.id = job.id
       returning jobs.* into job;
+
+      perform tickwork.end_extractions(array[job.id]);
     else
       perform tickwork.raise_wrong_status(job, 'cancelled', 'queued and running');
   end case;

@@ -21,8 +21,8 @@ create table public.documents (
   constraint vault_path_is_the_tenants_own check (
     vault_path ~ ('^tenant/' || tenant_id::text || '(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$')
   ),
-  constraint mime_type_is_one check (mime_type ~ '^[a-z0-9.+-]+/[a-z0-9.+-]+$'),
-  constraint size_is_not_negative check (size >= 0),
+  constraint mime_type_is_one check (mime_type ~ '^[a-z0-9.+-]{1,100}/[a-z0-9.+-]{1,100}$'),
+  constraint size_is_0_to_1_tb check (size between 0 and 1000000000000),
   constraint sha256_is_64_hex_digits check (sha256 ~ '^[0-9a-f]{64}$'),
   constraint doc_type_comes_from_somewhere check (
     (doc_type is null) = (doc_type_source is null) and doc_type_source in ('classifier', 'member')

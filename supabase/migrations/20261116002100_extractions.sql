@@ -120,6 +120,12 @@ begin
     null
   );
 
+  -- Anybody of the tenant may have given another job that key.
+  if job.type <> 'extract_document' or job.payload ->> 'document_id' <> document.id::text then
+    raise exception 'document_id: another job holds the dedupe_key %', quote_literal(job.dedupe_key)
+      using errcode = 'TWDUP', hint = 'Try again when that job has ended.';
+  end if;
+
   select * into extraction
   from public.extractions
   where extractions.job_id = job.id;
@@ -170,7 +176,32 @@ $$;
 comment on function public.request_extraction is
   '-> queued. Has the text of a document read: records who agreed and what it may cost, and enqueues extract_document. '
   'While such a job is queued or running, a second request answers the first. '
-  'Raises TWDOC, TWARG, TWCON and what enqueue_job raises.';
+  'Raises TWDOC, TWARG, TWCON, TWDUP and what enqueue_job raises.';
+
+create function tickwork.end_extractions(job_ids uuid[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update public.extractions
+  set
+    status = 'failed',
+    error_code = coalesce(nullif(upper(jobs.status), 'FAILED'), jobs.error_code),
+    error_message = coalesce(extractions.error_message, jobs.error_message),
+    finished_at = clock_timestamp()
+  from public.jobs
+  where extractions.job_id = any (end_extractions.job_ids)
+    and extractions.status in ('queued', 'running')
+    and jobs.id = any (end_extractions.job_ids)
+    and jobs.id = extractions.job_id
+    and jobs.status in ('failed', 'dead', 'cancelled');
+end
+$$;
+
+comment on function tickwork.end_extractions is
+  'An extraction whose job has ended without success has failed, whether or not its handler could say so.';
 
 create view public.document_overview
 with (security_invoker = true)
@@ -179,13 +210,9 @@ select
   documents.*,
   latest.id as extraction_id,
   latest.engine,
-  -- A job that was killed or cancelled leaves its extraction as it was.
-  case
-    when latest.status in ('queued', 'running') and jobs.status in ('failed', 'dead', 'cancelled') then 'failed'
-    else latest.status
-  end as extraction_status,
-  coalesce(latest.error_code, jobs.error_code) as error_code,
-  coalesce(latest.error_message, jobs.error_message) as error_message,
+  latest.status as extraction_status,
+  latest.error_code,
+  latest.error_message,
   jobs.progress,
   jobs.progress_message,
   (latest.result_json ->> 'chunk_count')::integer as chunk_count
@@ -194,7 +221,7 @@ left join lateral (
   select *
   from public.extractions
   where extractions.document_id = documents.id
-  order by extractions.created_at desc
+  order by coalesce(extractions.started_at, extractions.created_at) desc
   limit 1
 ) as latest on true
 left join public.jobs on jobs.id = latest.job_id;
@@ -209,6 +236,7 @@ grant select on public.document_overview to authenticated, service_role;
 
 revoke execute on function
   tickwork.estimated_pages,
+  tickwork.end_extractions,
   tickwork.request_extraction,
   public.request_extraction,
   public.estimate_extraction
@@ -221,4 +249,4 @@ grant execute on function
   public.estimate_extraction
 to authenticated, service_role;
 
-grant execute on function tickwork.estimated_pages to tickwork_owner;
+grant execute on function tickwork.estimated_pages, tickwork.end_extractions to tickwork_owner;

@@ -12,7 +12,8 @@ returns text
 language sql
 immutable
 -- The parser would take Miete/Nebenkosten for a path, Nr.12 for a host and <Vertrag> for a tag: one word each, or none.
-return regexp_replace(replace(left(text, 20000), chr(173), ''), '[-./_<>+~]', ' ', 'g');
+-- And ² is no 2 to it, ﬁ no fi.
+return regexp_replace(replace(normalize(left(text, 20000), nfkc), chr(173), ''), '[-./_<>+~]', ' ', 'g');
 
 create function tickwork.fold_umlauts(stem text)
 returns text
@@ -177,7 +178,10 @@ create type tickwork.search_queries as (
   by_parts tsquery,
   -- The same without what is excluded, to rank them.
   words tsquery,
-  parts tsquery
+  parts tsquery,
+  -- Each word or phrase by itself, where all of them are wanted.
+  terms tsquery[],
+  excluded tsquery
 );
 
 create function tickwork.search_queries(key text, query text)
@@ -230,7 +234,16 @@ begin atomic
     string_agg(concat('(', alternatives.by_words, ')'), '|')::tsquery,
     string_agg(concat('(', alternatives.by_parts, ')'), '|')::tsquery,
     string_agg(concat('(', alternatives.words, ')'), '|')::tsquery,
-    string_agg(concat('(', alternatives.parts, ')'), '|')::tsquery
+    string_agg(concat('(', alternatives.parts, ')'), '|')::tsquery,
+    (
+      select array_agg(phrases.parts::tsquery) filter (where not phrases.is_excluded)
+      from phrases
+      having count(distinct phrases.alternative) = 1
+    ),
+    (
+      select string_agg(concat('(', phrases.words, ')'), '|') filter (where phrases.is_excluded)
+      from phrases
+    )::tsquery
   from alternatives;
 end;
 
@@ -437,8 +450,91 @@ begin
   from hits
   join public.documents on documents.id = hits.document_id
   order by hits.rank desc, hits.document_id, hits.chunk_index;
+
+  if not found and cardinality(sought.terms) > 1 then
+    return query
+    select *
+    from tickwork.search_across(
+      search_chunks.tenant_id, sought, marks, search_chunks.max_hits, search_chunks.skip, search_chunks.document_id,
+      search_chunks.doc_type
+    );
+  end if;
 end
 $$;
+
+create function tickwork.search_across(
+  tenant_id uuid,
+  sought tickwork.search_queries,
+  marks text[],
+  max_hits integer,
+  skip integer,
+  document_id uuid,
+  doc_type text
+)
+returns setof tickwork.search_hit
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  any_term constant tsquery := (
+    select string_agg(concat('(', term, ')'), '|')::tsquery
+    from unnest(sought.terms) as term
+  );
+begin
+  return query
+  with chunks as (
+    select document_chunks.*
+    from public.document_chunks
+    join public.documents on documents.id = document_chunks.document_id
+    where document_chunks.tenant_id = search_across.tenant_id
+      and document_chunks.search @@ any_term
+      and (document_chunks.search @@ sought.excluded) is not true
+      and (search_across.document_id is null or document_chunks.document_id = search_across.document_id)
+      and (search_across.doc_type is null or documents.doc_type = search_across.doc_type)
+    limit 3000
+  ),
+  whole as (
+    select
+      chunks.document_id,
+      -- A page that lies beyond the hits of the usual search is no reason to search like this.
+      bool_or(chunks.search @@ sought.by_parts) as is_found_already
+    from chunks
+    cross join unnest(sought.terms) as wanted(term)
+    where chunks.search @@ wanted.term
+    group by chunks.document_id
+    having count(distinct wanted.term) = cardinality(sought.terms)
+  ),
+  hits as (
+    select
+      chunks.*,
+      ts_rank('{0.05, 0.2, 0.4, 1}', chunks.search, any_term, 1) * 0.01::real as rank,
+      count(*) over ()::integer as total
+    from chunks
+    join whole on whole.document_id = chunks.document_id
+    where not exists (select from whole where whole.is_found_already)
+    order by rank desc, chunks.document_id, chunks.chunk_index
+    limit search_across.max_hits
+    offset search_across.skip
+  )
+  select
+    documents.id,
+    documents.name,
+    documents.doc_type,
+    hits.chunk_index,
+    hits.page_number,
+    hits.element_type,
+    tickwork.search_snippet(hits.text, hits.search, search_across.marks),
+    hits.rank,
+    hits.total
+  from hits
+  join public.documents on documents.id = hits.document_id
+  order by hits.rank desc, hits.document_id, hits.chunk_index;
+end
+$$;
+
+comment on function tickwork.search_across is
+  'The chunks of documents that have all words of a query where no chunk has: each has one of them at least.';
 
 create function public.search_chunks(
   tenant_id uuid,
@@ -468,6 +564,7 @@ comment on function public.search_chunks is
   'Reads the chunks of a tenant that answer a query, the best first, and at equal rank by document and index. '
   'Websearch syntax: words, "a phrase", or, -excluded. A word is found in its other forms too, and at the beginning or '
   'the end of another word; in quotes it is not. Titles rank above text, words above parts, near above far. '
+  'Where no chunk has all words, those of documents that have them are answered. '
   'No more than the first 1,000 titles and 2,000 other chunks that match, in the order in which they were stored, are '
   'read, ranked and counted in total, those with whole words before the others. '
   'The snippet is plain text with the hits between « and »: it may look like HTML, so escape it. Raises TWARG.';
@@ -486,6 +583,7 @@ revoke execute on function
   tickwork.search_marks,
   tickwork.search_snippet,
   tickwork.check_search,
+  tickwork.search_across,
   tickwork.search_chunks,
   public.search_chunks
 from public, anon, authenticated, service_role;
@@ -507,5 +605,6 @@ grant execute on function
   tickwork.search_queries,
   tickwork.search_marks,
   tickwork.search_snippet,
+  tickwork.search_across,
   tickwork.check_search
 to tickwork_owner;

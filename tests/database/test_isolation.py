@@ -59,7 +59,7 @@ ARGUMENTS = """
     batch_size=100 most=100 backoff=[60] attempt=1 field=field value=value job= verb=moved
     objects=[] names={{}} document_id={document} doc_type=own_{word} engine=local consent=true evidence={{}}
     query=secret max_hits=10 skip=0 text=secret element_type=Title key=abcdef word=secret stem=secret search=
-    marks={{"secret"}}
+    marks={{"secret"}} job_ids={{"{job}"}} sought=(,,,,"{{""'{search_key}:secret'""}}",)
     document=({document},{tenant},x,tenant/{tenant}/x,text/plain,1,,,,,,,,2030-01-01,2030-01-01)
 """
 # Functions that take one of these parameters, and null for the others.
@@ -305,7 +305,8 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
     name, rival = signature.partition("(")[0], scene.alpha if target.word == "beta" else scene.beta
     is_leased = parameters.keys() & {"lease_token", "heartbeats", "outcomes", "outcome", "endings"}
     job = target.jobs["running" if is_leased else "dead" if "retry" in name else "queued"]
-    filled = ARGUMENTS.format(**target._asdict(), job=job, rival=rival.tenant, new=uuid4())
+    search_key = str(target.tenant)[-6:]
+    filled = ARGUMENTS.format(**target._asdict(), job=job, rival=rival.tenant, new=uuid4(), search_key=search_key)
     values = dict(pair.split("=", 1) for pair in filled.split())
     missing = parameters.keys() - values.keys()
     assert not missing, f"{signature}: the matrix has no argument for {missing}"

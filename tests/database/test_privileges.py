@@ -56,7 +56,7 @@ MAY_EXECUTE = {
         tickwork.outcomes_from tickwork.check_outcomes tickwork.enqueue_follow_ups
         tickwork.reap tickwork.lock_job_for_caller tickwork.raise_wrong_status
         tickwork.remake_turns tickwork.scope_of tickwork.check_lane tickwork.wake_lane tickwork.shut_lane
-        tickwork.lock_document_for_caller
+        tickwork.lock_document_for_caller tickwork.end_extractions tickwork.search_across
         tickwork.search_parts tickwork.search_terms tickwork.search_queries tickwork.search_marks
         tickwork.search_snippet tickwork.check_search""",
 }

@@ -436,3 +436,22 @@ def test_a_new_text_replaces_the_old_one_when_it_is_committed(world: World, tena
     after = found(world, tenant, "gebühr"), found(world, tenant, "kaution")
 
     assert (before, after) == (([3], []), ([], [3]))
+
+
+def test_where_no_chunk_has_all_words_a_document_that_has_them_is_found(world: World, tenant: UUID) -> None:
+    whole = store(world, tenant, ["# Mietvertrag", "Die Wohnung liegt in der Hauptstraße.", "Haustiere sind erlaubt."])
+    store(world, tenant, ["# Mietvertrag", "Das Haus steht am Ahornweg."])
+
+    hits = search(world, tenant, "mietvertrag hauptstraße")
+
+    assert [(hit["document_id"], hit["chunk_index"], hit["total"]) for hit in hits] == [(whole, 0, 2), (whole, 1, 2)]
+    assert found(world, tenant, "mietvertrag hauptstraße", skip=1) == [1]
+    assert found(world, tenant, "mietvertrag hauptstraße -wohnung") == []
+    assert found(world, tenant, "mietvertrag parkplatz") == []
+
+
+def test_the_page_after_the_last_hit_is_empty_and_not_a_wider_search(world: World, tenant: UUID) -> None:
+    store(world, tenant, ["Mietvertrag Hauptstraße", "Mietvertrag", "Hauptstraße"])
+
+    assert found(world, tenant, "mietvertrag hauptstraße") == [0]
+    assert found(world, tenant, "mietvertrag hauptstraße", skip=1) == []

@@ -11,7 +11,7 @@ from tickwork.vault import open_vault
 from tickwork_local.stack import Stack
 
 TENANT = "acme"
-QUERY = "abrechnung"
+QUERY = "mietvertrag hauptstraße"
 
 
 def add_samples(queue: Queue, stack: Stack, folder: Path) -> list[UUID]:

@@ -15,7 +15,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
-from tickwork.elements import Element, Extracted
+from tickwork.elements import Element, Extracted, Metadata
 from tickwork.errors import Interrupted, JobError, LeaseLost, Permanent, Retryable
 from tickwork.handler import Handler, Tools
 from tickwork.jobs import Done, FollowUp
@@ -27,8 +27,12 @@ Engine = Literal["local", "unstructured_fast", "unstructured_hires"]
 LARGEST_FILE = 50_000_000
 # Longer ones are cut: a search vector takes no more, and nobody reads a hit of ten pages.
 LONGEST_CHUNK = 8_000
-# What is left of a handler's time after the engine: to store what it found.
+# What is left of a handler's time after the engine, to store what it found: a fifth, or so many seconds.
 STORING_SECONDS = 15.0
+# A file that takes the engine here longer is a bomb, or as good as one.
+LOCAL_SECONDS = 120.0
+# How many are stored by one statement: a few round trips, none of which takes too long.
+CHUNKS_AT_ONCE = 2_000
 
 
 class Payload(BaseModel):
@@ -73,11 +77,11 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
             tools.progress(0.02, "fetching the file")
             sha256 = fetch(vault, task.document, file, tools)
             extracted = run_engine(task, file, settings, tools)
-        tools.progress(0.92, "storing the text")
-        save_elements(vault, tools.tenant_id, payload.document_id, extracted.elements)
         chunks = list(chunks_of(extracted.elements))
         if not chunks:
-            raise Permanent("There is no text in the file: a scan needs the engine unstructured_hires", code="NO_TEXT")
+            raise Permanent("There is no text in the file; a scan needs an engine that reads images", code="NO_TEXT")
+        tools.progress(0.92, "storing the text")
+        save_elements(vault, tools.tenant_id, payload.document_id, extracted.elements)
     result = Result(page_count=extracted.page_count, chunk_count=len(chunks), doc_type=task.document["doc_type"])
     return Done(
         result,
@@ -115,7 +119,7 @@ ADOPT = """
       where document_id = %(document_id)s
         and engine = %(engine)s
         and (job_id = %(job_id)s or (job_id is null and status in ('queued', 'running')))
-      order by job_id = %(job_id)s desc nulls last, created_at desc
+      order by consent_given_at is not null desc, job_id = %(job_id)s desc nulls last, created_at desc
       limit 1
     )
     returning id, consent_given_at
@@ -129,7 +133,13 @@ TERMS = """
     select
       extraction_engines.needs_consent,
       extraction_engines.cents_per_page,
-      (select job_types.follow_ups from public.job_types where job_types.key = 'extract_document') as follow_ups
+      array(
+        select follow_up.key
+        from public.job_types
+        join public.job_types as follow_up on follow_up.key = any (job_types.follow_ups)
+        where job_types.key = 'extract_document'
+          and follow_up.is_active
+      ) as follow_ups
     from public.extraction_engines
     where extraction_engines.key = %s
 """
@@ -187,12 +197,16 @@ def run_engine(task: Task, file: Path, settings: Settings, tools: Tools) -> Extr
     def report(share: float, message: str) -> None:
         tools.progress(0.05 + 0.85 * share, message)
 
-    seconds = max(tools.seconds_left() - STORING_SECONDS, 1.0)
+    seconds = tools.seconds_left() - min(STORING_SECONDS, tools.timeout / 5)
+    if seconds < min(60.0, tools.timeout / 2):
+        raise Retryable("It took too long to fetch the file", code="VAULT_SLOW")
     mime_type = task.document["mime_type"]
     if task.engine == "local":
         from tickwork.engines import local
 
-        return local.extract(file, mime_type, seconds, report)
+        return local.extract(file, mime_type, min(seconds, LOCAL_SECONDS), report)
+    if settings.unstructured_url is None and settings.unstructured_api_key is None:
+        raise Permanent("The operator has set up no such engine: take local", code="ENGINE_NOT_SET_UP")
     from tickwork.engines import unstructured
 
     return unstructured.extract(
@@ -224,9 +238,13 @@ def chunks_of(elements: Sequence[Element]) -> Iterator[Chunk]:
 
 
 def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], connection: Any) -> None:
-    """Replace whatever text the document had."""
+    """Replace whatever text the document had, one extraction after the other."""
+    lock = "select from public.documents where id = %s for no key update"
+    if connection.execute(lock, [task.document["id"]]).fetchone() is None:
+        raise Permanent("There is no such document any more", code="DOCUMENT_MISSING")
     connection.execute("delete from public.document_chunks where document_id = %s", [task.document["id"]])
-    connection.execute(INSERT_CHUNKS, columns_of(task, chunks))
+    for first in range(0, len(chunks), CHUNKS_AT_ONCE):
+        connection.execute(INSERT_CHUNKS, columns_of(task, chunks[first : first + CHUNKS_AT_ONCE], first))
     cost = ceil(result.page_count * task.cents_per_page)
     connection.execute(
         """
@@ -243,29 +261,35 @@ def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], conn
     )
 
 
-# All at once: COPY refuses tables with row-level security, and this is as quick.
+# Many at once: COPY refuses tables with row-level security, and this is as quick.
 INSERT_CHUNKS = """
     insert into public.document_chunks (
       document_id, tenant_id, extraction_id, chunk_index, page_number, element_type, text, metadata
     )
     select
       %(document_id)s, %(tenant_id)s, %(extraction_id)s,
-      chunk.number - 1, chunk.page_number, chunk.element_type, chunk.text, chunk.metadata::jsonb
+      %(first)s + chunk.number - 1, chunk.page_number, chunk.element_type, chunk.text, chunk.metadata::jsonb
     from unnest(%(pages)s::integer[], %(types)s::text[], %(texts)s::text[], %(metadata)s::text[])
       with ordinality as chunk(page_number, element_type, text, metadata, number)
 """
 
 
-def columns_of(task: Task, chunks: Sequence[Chunk]) -> dict[str, Any]:
+def columns_of(task: Task, chunks: Sequence[Chunk], first: int = 0) -> dict[str, Any]:
     return {
         "document_id": task.document["id"],
         "tenant_id": task.document["tenant_id"],
         "extraction_id": task.extraction_id,
+        "first": first,
         "pages": [chunk.element["metadata"].get("page_number") for chunk in chunks],
         "types": [chunk.element["type"] for chunk in chunks],
         "texts": [chunk.text for chunk in chunks],
-        "metadata": [json.dumps(chunk.element["metadata"]) for chunk in chunks],
+        "metadata": [json.dumps(small(chunk.element["metadata"])) for chunk in chunks],
     }
+
+
+def small(metadata: Metadata) -> dict[str, Any]:
+    # The HTML of a table can be larger than all the rest; it is in the vault with the other elements.
+    return {name: value for name, value in metadata.items() if name != "text_as_html"}
 
 
 EXTRACT_DOCUMENT: Handler[Payload] = Handler(Payload, extract_document)
