@@ -86,6 +86,16 @@ def test_a_second_classification_does_not_overrule_a_member(office: Office) -> N
     }
 
 
+def test_where_somebody_has_put_it_a_document_stays(office: Office) -> None:
+    id = classified(office, "Mietvertrag.md", LEASE)
+    office.world.run("update documents set node = 'my/folder'")
+
+    office.extract(id)
+    work(office.world.queue, "classify", HANDLERS, Deadline(60, 10))
+
+    assert office.world.value("select node from documents") == "my/folder"
+
+
 def test_what_was_not_read_cannot_be_classified(office: Office) -> None:
     id = office.add("letter.md", "# Hello")
     for document in (id, uuid4()):

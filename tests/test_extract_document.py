@@ -334,6 +334,26 @@ def test_a_very_long_element_is_cut_between_words() -> None:
     assert [len(chunk.text) for chunk in chunks_of([element("NarrativeText", "x" * 20_000, 0)])] == [8000, 8000, 4000]
 
 
+def test_a_second_attempt_stays_with_the_engine_of_the_first(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    id = office.add("letter.md", LETTER)
+    job = office.world.job("extract_document", office.tenant, payload={"document_id": str(id)})
+    running = office.world.claim("extract")
+    office.world.run(
+        "insert into extractions (tenant_id, document_id, job_id, engine, status) "
+        "values (%s, %s, %s, 'local', 'running')",
+        office.tenant,
+        id,
+        job.id,
+    )
+    office.world.queue.fail_job(running, {"code": "X"}, retry_after_seconds=0)
+    monkeypatch.setenv("TICKWORK_UNSTRUCTURED_API_KEY", "a key that was not there before")
+
+    work(office.world.queue, "extract", HANDLERS, Deadline(60, 1))
+
+    assert office.job(job.id).status == "done"
+    assert office.world.rows("select engine, status from extractions") == [{"engine": "local", "status": "done"}]
+
+
 def test_progress_is_told(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[float] = []
     monkeypatch.setattr(Tools, "progress", lambda self, done, message=None: told.append(done))

@@ -16,7 +16,7 @@ from tickwork import cli_input
 from tickwork.cli_output import as_json as as_text
 from tickwork.cli_output import one_line, plain_table, print_error, print_json, print_table, printable
 from tickwork.documents import Documents
-from tickwork.errors import InvalidRequest
+from tickwork.errors import Error, InvalidRequest
 from tickwork.queue import Queue
 from tickwork.vault import open_vault
 
@@ -42,12 +42,17 @@ def add_documents(
     ids: list[UUID] = []
     with progress_bars(as_json) as progress:
         uploads = progress.add_task("uploading", total=len(files))
-        for file in files:
-            document = documents.add(open_vault(vault[0], tenant_id, vault[1]), tenant_id, file)
-            documents.request_extraction(document["id"], engine, consent)
-            ids.append(document["id"])
-            progress.advance(uploads)
-        is_over = wait_for(documents, queue, ids, progress, time.monotonic() + wait_seconds)
+        try:
+            for file in files:
+                document = documents.add(open_vault(vault[0], tenant_id, vault[1]), tenant_id, file)
+                documents.request_extraction(document["id"], engine, consent)
+                ids.append(document["id"])
+                progress.advance(uploads)
+            is_over = wait_for(documents, queue, ids, progress, time.monotonic() + wait_seconds)
+        except (KeyboardInterrupt, Error):
+            added = f"{len(ids)} of {len(files)} files were added and go on"
+            print_error(added, "`tickwork documents` shows how far they are.")
+            raise
     rows = {row["id"]: row for row in documents.overview(ids=ids, limit=len(ids))}
     ended = [rows[each] for each in ids]
     if as_json:

@@ -34,6 +34,13 @@ class Documents:
         size, sha256 = measure(file)
         key = document_key(tenant_id, file.name)
         vault.write(key, blocks(file), mime_type_of(file.name))
+        try:
+            return self._register(tenant_id, file.name, key, size, sha256)
+        except Exception:
+            vault.delete(key)
+            raise
+
+    def _register(self, tenant_id: UUID, name: str, key: str, size: int, sha256: str) -> dict[str, Any]:
         (row,) = self.database.rows(
             """
             insert into public.documents (tenant_id, name, vault_path, mime_type, size, sha256)
@@ -42,9 +49,9 @@ class Documents:
             """,
             {
                 "tenant_id": tenant_id,
-                "name": as_name(file.name),
+                "name": as_name(name),
                 "vault_path": key,
-                "mime_type": mime_type_of(file.name),
+                "mime_type": mime_type_of(name),
                 "size": size,
                 "sha256": sha256,
             },

@@ -91,6 +91,7 @@ def by_handler(connection: psycopg.Connection, tenant: UUID, document: UUID, tex
             "document_id": document,
             "tenant_id": tenant,
             "extraction_id": document,
+            "first": 0,
             "pages": [1 + number // 20 for number in range(len(texts))],
             "types": ["NarrativeText"] * len(texts),
             "texts": texts,

@@ -81,11 +81,20 @@ def store(document_id: UUID, tenant_id: UUID, words: list[str], result: Result, 
     connection.execute(
         """
         update public.documents
-        set doc_type = %s, doc_type_confidence = %s, doc_type_source = 'classifier', node = %s
-        where id = %s
+        set
+          doc_type = %(doc_type)s,
+          doc_type_confidence = %(confidence)s,
+          doc_type_source = 'classifier',
+          -- Where somebody has put it, it stays.
+          node = case
+            when node is null or node in (select node from public.document_types where key = documents.doc_type)
+            then %(suggested_node)s
+            else node
+          end
+        where id = %(document_id)s
           and doc_type_source is distinct from 'member'
         """,
-        [result.doc_type, result.confidence, result.suggested_node, document_id],
+        {**result.model_dump(), "document_id": document_id},
     )
 
 

@@ -66,8 +66,8 @@ class Chunk:
 
 def extract_document(payload: Payload, tools: Tools) -> Done:
     settings = load_settings()
-    engine: Engine = payload.engine or ("unstructured_fast" if settings.unstructured_api_key else "local")
-    task = tools.under_lease(partial(begin, payload.document_id, engine, tools.job_id))
+    default: Engine = "unstructured_fast" if settings.unstructured_api_key else "local"
+    task = tools.under_lease(partial(begin, payload.document_id, payload.engine, default, tools.job_id))
     with noted_failure(task, tools):
         if not task.has_consent:
             raise Permanent("Nobody has agreed that the document is sent to a third party", code="CONSENT_MISSING")
@@ -86,14 +86,21 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
     return Done(
         result,
         writes=[partial(store, task, result, sha256, chunks)],
-        follow_ups=[FollowUp(type=type, payload={"document_id": str(payload.document_id)}) for type in task.follow_ups],
+        follow_ups=[follow_up(type, payload.document_id) for type in task.follow_ups],
     )
 
 
-def begin(document_id: UUID, engine: Engine, job_id: UUID, connection: Any) -> Task:
+def follow_up(type: str, document_id: UUID) -> FollowUp:
+    return FollowUp(type=type, payload={"document_id": str(document_id)}, dedupe_key=f"{type} {document_id}")
+
+
+def begin(document_id: UUID, named: Engine | None, default: Engine, job_id: UUID, connection: Any) -> Task:
     document = connection.execute("select * from public.documents where id = %s", [document_id]).fetchone()
     if document is None:
         raise Permanent("There is no such document", code="DOCUMENT_MISSING")
+    # An attempt before this one has chosen already, perhaps when the settings were others.
+    begun = connection.execute("select engine from public.extractions where job_id = %s", [job_id]).fetchone()
+    engine: Engine = named or (begun["engine"] if begun else default)
     extraction = connection.execute(ADOPT, {"document_id": document_id, "engine": engine, "job_id": job_id}).fetchone()
     if extraction is None:
         extraction = connection.execute(CREATE, {**document, "engine": engine, "job_id": job_id}).fetchone()
