@@ -205,3 +205,21 @@ def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: py
 
     assert ran == [0]
     assert statuses(world, jobs) == ["done", "cancelled"]
+
+
+def test_leases_are_kept_alive_while_another_job_is_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are finished when the first one begins to write, which may take long."""
+    monkeypatch.setattr(runtime, "LOOK_SECONDS", 5)
+    monkeypatch.setattr(attempt, "BEATS_PER_LEASE", 10**9)
+    jobs = [world.job() for _ in range(2)]
+    seen: list[list[Any]] = []
+
+    def look(connection: Any) -> None:
+        seen.append([world.reload(job).lease_expires_at for job in jobs])
+
+    work_off(world, lambda payload, tools: Done(writes=[look]))
+
+    assert statuses(world, jobs) == ["done", "done"]
+    # The one that was settled first has no lease any more.
+    ((before, after),) = [pair for pair in zip(*seen, strict=True) if pair[1] is not None]
+    assert after > before

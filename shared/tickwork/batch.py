@@ -119,10 +119,16 @@ def settle_many(batch: Batch, report: Report, max_jobs: int) -> list[Job]:
     except Exception as error:
         # What is wrong is found out, and said, when each is settled alone.
         log("miss_settle", "WARNING", reason=text_of(error))
-    endings = Counter(settled_as(attempt, key, statuses) for key, attempt in attempts.items())
+    endings: Counter[str] = Counter()
+    for key in list(attempts):
+        attempt = attempts.pop(key)
+        endings[settled_as(attempt, key, statuses)] += 1
+        if key not in statuses:
+            # What it wrote may have taken long.
+            beat([*batch.held(), *(other for id, other in attempts.items() if id not in statuses)])
     for ending, count in endings.items():
         report.add(ending, count)
-    if attempts:
+    if endings:
         log("settle_jobs", family=batch.family, worker_id=batch.queue.worker_id, **endings)
     return claimed
 
