@@ -13,7 +13,7 @@ create table public.documents (
   doc_type_confidence double precision,
   doc_type_source text,
   node text,
-  created_by uuid,
+  created_by uuid default tickwork.caller_id(),
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   constraint name_is_1_to_500_characters check (length(name) between 1 and 500),
@@ -144,6 +144,9 @@ with check (
 );
 
 grant insert (tenant_id, name, vault_path, mime_type, size, sha256) on public.documents to authenticated;
+
+-- It is who a document is by default created by: nobody, where a worker does.
+grant execute on function tickwork.caller_id to tickwork_worker;
 
 -- No more than the handlers need.
 grant select, insert, update on public.documents, public.extractions to tickwork_worker;

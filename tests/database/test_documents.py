@@ -127,6 +127,7 @@ def test_a_member_registers_what_lies_below_the_own_prefix_and_nothing_else(worl
 
     member.execute(register, [tenant, f"tenant/{tenant}/documents/a.txt"])
 
+    assert world.value("select created_by from documents") == world.value("select user_id from memberships")
     for path in (f"tenant/{other}/documents/a.txt", f"tenant/{tenant}/../{other}/a.txt", f"/tenant/{tenant}/a.txt"):
         with pytest.raises(psycopg.errors.CheckViolation):
             member.execute(register, [tenant, path])

@@ -20,9 +20,10 @@ MAY_EXECUTE = {
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.check_caller""",
     "authenticated service_role tickwork_owner": """
-        tickwork.caller_id tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
+        tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
         tickwork.check_run_at tickwork.check_job tickwork.check_state tickwork.knows_json_schema tickwork.wait_for_disk
         tickwork.turn_id tickwork.line_id tickwork.estimated_pages""",
+    "authenticated service_role tickwork_owner tickwork_worker": "tickwork.caller_id",
     "service_role": """
         public.enqueue_jobs public.reap_expired_leases public.purge_jobs public.pause_jobs public.resume_jobs
         public.hold_lane public.release_lane public.limit_lane public.list_holds

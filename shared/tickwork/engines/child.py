@@ -16,7 +16,7 @@ from tickwork.engines.refusals import MAX_BYTES, Refused
 
 Reader = Callable[[bytes, Outline], None]
 
-MEMORY = 1 << 30
+MEMORY = 1 << 29
 OPEN_FILES = 64
 PR_SET_PDEATHSIG = 1
 
