@@ -121,6 +121,7 @@ def test_what_is_wrong_is_named(world: World, ask: Ask, vault: str) -> None:
     assert "there is no file" in refusal(
         ask("documents", "add", "nowhere.pdf", "--tenant", "acme", TICKWORK_VAULT_URL=vault)
     )
+    assert "is a folder" in refusal(ask("documents", "add", str(SAMPLES), "--tenant", "acme", TICKWORK_VAULT_URL=vault))
     assert "there is no vault" in refusal(ask("documents", "add", there, "--tenant", "acme"))
     assert "sends the document to a third party" in refusal(
         ask("documents", "add", there, "--tenant", "acme", "--engine", "unstructured_fast", TICKWORK_VAULT_URL=vault)

@@ -21,6 +21,8 @@ from tickwork.queue import Queue
 from tickwork.vault import open_vault
 
 LOOK_SECONDS = 0.3
+# As the engines say.
+LARGEST_FILE = 50_000_000
 
 
 def add_documents(
@@ -37,8 +39,7 @@ def add_documents(
     documents, tenant_id = Documents(queue.database), cli_input.tenant_id(queue, tenant)
     check_engine(queue, engine, consent)
     for file in files:
-        if not file.is_file():
-            raise InvalidRequest(f"FILE: there is no file {file}")
+        check_file(file)
     ids: list[UUID] = []
     with progress_bars(as_json) as progress:
         uploads = progress.add_task("uploading", total=len(files))
@@ -69,6 +70,15 @@ def add_documents(
             "They go on: `tickwork documents` shows how far they are.",
         )
     return 0 if is_over and all(row["extraction_status"] == "done" for row in ended) else 1
+
+
+def check_file(file: Path) -> None:
+    if file.is_dir():
+        raise InvalidRequest(f"FILE: {file} is a folder", hint=f"Its files are {file}/*")
+    if not file.is_file():
+        raise InvalidRequest(f"FILE: there is no file {file}")
+    if file.stat().st_size > LARGEST_FILE:
+        raise InvalidRequest(f"FILE: {file} is larger than 50 MB", hint="No engine reads such a file.")
 
 
 def check_engine(queue: Queue, engine: str, consent: bool) -> None:
