@@ -175,11 +175,11 @@ comment on table tickwork.buckets is 'How many starts a rate limit has left, as 
 
 create table tickwork.allowances (
   tenant_id uuid not null references public.organizations (id) on delete cascade,
-  part integer not null,
-  jobs_left integer not null,
-  primary key (tenant_id, part)
+  jobs_left integer not null
 )
-with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1);
+with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1);
+
+create index allowances_of_a_tenant on tickwork.allowances (tenant_id);
 
 comment on table tickwork.allowances is
   'Queued jobs of the tenant and the allowances together never exceed its max_queued.';

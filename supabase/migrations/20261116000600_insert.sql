@@ -129,17 +129,24 @@ volatile
 set search_path = ''
 as $$
 begin
-  update tickwork.allowances
-  set jobs_left = allowances.jobs_left - take_allowance.jobs
-  where allowances.tenant_id = take_allowance.tenant_id
-    and allowances.part = (
-      select free.part
-      from tickwork.allowances as free
-      where free.tenant_id = take_allowance.tenant_id
-        and free.jobs_left >= take_allowance.jobs
-      limit 1
-      for update skip locked
-    );
+  with free as (
+    select allowances.ctid
+    from tickwork.allowances
+    where allowances.tenant_id = take_allowance.tenant_id
+      and allowances.jobs_left >= take_allowance.jobs
+    limit 1
+    for update skip locked
+  ),
+  -- Replaced and not updated: of a row that was updated meanwhile the lock would stay with whoever came too late.
+  taken as (
+    delete from tickwork.allowances
+    using free
+    where allowances.ctid = free.ctid
+    returning allowances.jobs_left
+  )
+  insert into tickwork.allowances (tenant_id, jobs_left)
+  select take_allowance.tenant_id, taken.jobs_left - take_allowance.jobs
+  from taken;
 
   if not found then
     perform tickwork.renew_allowances(take_allowance.tenant_id);
@@ -212,16 +219,9 @@ begin
       using errcode = 'TWFUL', hint = 'Enqueue again when some of them have run, or raise max_queued of the tenant.';
   end if;
 
-  insert into tickwork.allowances (tenant_id, part, jobs_left)
-  select renew_allowances.tenant_id, part, (most - queued - held_by_others) / 8
-  from generate_series(1, 8) as part
-  -- What others hold stays.
-  where not exists (
-    select
-    from tickwork.allowances as held
-    where held.tenant_id = renew_allowances.tenant_id
-      and held.part = part
-  );
+  insert into tickwork.allowances (tenant_id, jobs_left)
+  select renew_allowances.tenant_id, (most - queued - held_by_others) / 8
+  from generate_series(1, 8);
 end
 $$;
 
@@ -246,9 +246,9 @@ begin
   end loop;
 
   if tg_op = 'INSERT' then
-    insert into tickwork.allowances (tenant_id, part, jobs_left)
-    select new.id, part, new.max_queued / 8
-    from generate_series(1, 8) as part;
+    insert into tickwork.allowances (tenant_id, jobs_left)
+    select new.id, new.max_queued / 8
+    from generate_series(1, 8);
   end if;
 
   return null;

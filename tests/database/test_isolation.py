@@ -285,7 +285,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     yield Attack(name, "select", f"select t::text as row from {name} as t{aim}", {})
     if not columns:
         return
-    keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "part": 99, "chunk_index": 99}
+    keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "chunk_index": 99}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": None}
     row = {**found[0]["row"], **keys}
     row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
