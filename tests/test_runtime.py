@@ -76,6 +76,54 @@ def test_no_more_jobs_are_claimed_than_allowed(world: World) -> None:
     assert world.value("select count(*) from jobs where status = 'queued'") == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "attempts"),
+    [
+        (RateLimited("the provider says 429", delay=60, hold=60), 1),
+        (NotYet("the endpoint is down", delay=60, hold=60), 0),
+    ],
+)
+def test_a_handler_can_hold_the_lane_of_its_job(world: World, error: Exception, attempts: int) -> None:
+    job = world.job(lane="connector:1")
+    neighbour = world.job(lane="connector:1")
+    other = world.job(lane="connector:2")
+
+    def run(person: Person, tools: Tools) -> None:
+        if tools.job_id != other.id:
+            raise error
+
+    report = work_off(world, run)
+
+    assert report.claimed == 2
+    assert (world.reload(job).status, world.reload(job).attempts) == ("queued", attempts)
+    assert (world.reload(neighbour).attempts, world.reload(other).status) == (0, "done")
+    assert str(error) in world.service.explain_job(neighbour.id)
+
+
+def test_a_job_in_no_lane_holds_nobody(world: World) -> None:
+    job, neighbour = world.job(), world.job()
+
+    def run(person: Person, tools: Tools) -> None:
+        if tools.job_id == job.id:
+            raise RateLimited("the provider says 429", delay=60, hold=60)
+
+    work_off(world, run)
+
+    assert (ended(world, job), ended(world, neighbour)) == (("queued", "RATE_LIMITED"), ("done", None))
+
+
+def test_a_shorter_hold_does_not_end_a_longer_one(world: World) -> None:
+    first, second = world.job(lane="connector:1"), world.job(lane="connector:1")
+    delays = {first.id: 3600.0, second.id: 10.0}
+    claimed = [world.claim(), world.claim()]
+
+    for job in claimed:
+        world.queue.hold_lane_of_job(job, delays[job.id], "told to wait")
+
+    left = world.value("select until - clock_timestamp() > interval '30 minutes' from tickwork.holds")
+    assert left
+
+
 def test_nothing_is_claimed_when_time_is_short(world: World) -> None:
     job = world.job()
 

@@ -8,16 +8,27 @@ from queue import SimpleQueue
 from typing import Any
 
 from tickwork.database import Connection
-from tickwork.errors import Interrupted, JobError, LeaseLost, NotYet, Permanent, Retryable, Unavailable, UnknownType
+from tickwork.errors import (
+    Interrupted,
+    JobError,
+    LeaseLost,
+    NotYet,
+    Permanent,
+    QueueError,
+    Retryable,
+    Unavailable,
+    UnknownType,
+)
 from tickwork.handler import Handlers, Tools
 from tickwork.jobs import Done, Failed, Job, Json, Lost, Outcome, Released
-from tickwork.logs import log_exception, text_of
+from tickwork.logs import log, log_exception, text_of
 from tickwork.queue import Queue, lease_of
 
 # How many heartbeats there are to a lease: one that gets lost is no harm.
 BEATS_PER_LEASE = 3
 # How often progress is worth a heartbeat of its own.
 PROGRESS_SECONDS = 1.0
+LONGEST_DELAY_SECONDS = 30 * 86_400.0
 
 
 class Hand:
@@ -74,7 +85,10 @@ class Attempt:
         except Interrupted as error:
             self._outcome = self._interruption or Failed(error.code, text_of(error))
         except BaseException as error:
-            self._outcome = outcome_of(error)
+            outcome = outcome_of(error)
+            if isinstance(error, Retryable | NotYet) and error.hold and self.job.lane:
+                self._hold_lane(error.hold, text_of(error))
+            self._outcome = outcome
 
     def is_finished(self) -> bool:
         return self._outcome is not None
@@ -119,6 +133,13 @@ class Attempt:
     def lease_is_over(self) -> bool:
         return time.monotonic() > self._leased_at + self._lease_seconds
 
+    def _hold_lane(self, seconds: float, reason: str) -> None:
+        # Before the job is settled: between the two the lane waits for nothing, the other way round it would not wait.
+        try:
+            self.queue.hold_lane_of_job(self.job, within_range(seconds), reason)
+        except QueueError as error:
+            log("miss_hold", "WARNING", reason=str(error))
+
     def _under_lease(self, work: Callable[[Connection], Any]) -> Any:
         # The second transaction would wait for the job's row, which the first one holds, for ever.
         if self.is_finished() or self._holder == threading.get_ident():
@@ -161,3 +182,8 @@ def outcome_of(error: BaseException) -> Outcome:
             # Nobody wrote its text for the tenant: it may hold a path, a query or a secret.
             log_exception("handler_raised", error)
             return Failed("UNEXPECTED", f"{type(error).__name__} in the handler: the log of its function has more")
+
+
+def within_range(delay: float) -> float:
+    # A date of long ago in a Retry-After header is a negative delay; what is no number is none at all.
+    return min(delay, LONGEST_DELAY_SECONDS) if delay > 0 else 0.0

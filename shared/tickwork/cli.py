@@ -14,6 +14,7 @@ from tickwork.database import Database
 from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
 from tickwork.jobs import Job, Status
 from tickwork.queue import Queue
+from tickwork.safe import Safe
 from tickwork.settings import load_settings
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -272,12 +273,13 @@ def worker(
     """Work off one family until stopped."""
     from tickwork.serve import worker_name
     from tickwork.worker import Worker
-    from tickwork_local.stack import FUNCTIONS, find_stack
+    from tickwork_local.stack import FUNCTIONS, find_stack, own_secret_key
 
     # The function reads it as well, when its handlers are loaded.
     os.environ["TICKWORK_DATABASE_URL"] = chosen_url(database_url, is_worker=True)
     if stack := find_stack(HOME):
         os.environ.setdefault("TICKWORK_VAULT_URL", stack.vault_url)
+        os.environ.setdefault("TICKWORK_SECRET_KEY", own_secret_key(stack.home))
     settings = load_settings()
     handlers = cli_input.handlers(functions or FUNCTIONS, family)
     queue = Queue(Database(settings.database_url, f"tickwork {family} worker"), worker_name(family))
@@ -434,6 +436,17 @@ def chosen_vault() -> tuple[str, str | None]:
     if stack := find_stack(HOME):
         return stack.vault_url, None
     raise BadSetting("there is no vault. Start the local stack with `tickwork up`, or set TICKWORK_VAULT_URL.")
+
+
+def chosen_safe() -> Safe:
+    """With the key of the environment or of the running local stack; without one, Supabase Vault keeps the secrets."""
+    from tickwork_local.stack import find_stack, own_secret_key
+
+    if key := os.environ.get("TICKWORK_SECRET_KEY"):
+        return Safe(key)
+    if stack := find_stack(HOME):
+        return Safe(own_secret_key(stack.home))
+    return Safe(None)
 
 
 def say(job: Job, as_json: bool, verb: str = "is") -> None:

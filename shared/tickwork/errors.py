@@ -3,12 +3,13 @@ What can go wrong, and what is done about it.
 
     Error
     ├── JobError               raised by handlers; its text is for the tenant
-    │   ├── Retryable          the world was not ready: try again, after `delay` seconds if given
+    │   ├── Retryable          the world was not ready: try again, after `delay` seconds if given; with `hold`, let the
+    │   │   │                  job's whole lane wait for so many seconds
     │   │   └── RateLimited
     │   ├── Permanent          the input will never work: fail now
     │   │   ├── InvalidPayload
     │   │   └── UnknownType
-    │   ├── NotYet             nothing is wrong: give the job back for `delay` seconds, no attempt spent
+    │   ├── NotYet             nothing is wrong: give the job back for `delay` seconds, no attempt spent; `hold` too
     │   └── Interrupted        the runtime asked the handler to stop: cancel, timeout, shutdown or a lost lease
     ├── QueueError             raised by the queue, never by handlers
     │   ├── LeaseLost          another worker has the job: drop the result
@@ -40,9 +41,12 @@ class JobError(Error):
 class Retryable(JobError):
     code = "TRY_AGAIN"
 
-    def __init__(self, message: str, *, code: str | None = None, delay: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, code: str | None = None, delay: float | None = None, hold: float | None = None
+    ) -> None:
         super().__init__(message, code=code)
         self.delay = delay
+        self.hold = hold
 
 
 class RateLimited(Retryable):
@@ -64,9 +68,10 @@ class UnknownType(Permanent):
 class NotYet(JobError):
     code = "NOT_YET"
 
-    def __init__(self, message: str, *, delay: float) -> None:
+    def __init__(self, message: str, *, delay: float, hold: float | None = None) -> None:
         super().__init__(message)
         self.delay = delay
+        self.hold = hold
 
 
 class Interrupted(JobError):
@@ -146,6 +151,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWARG": InvalidRequest,
     "TWTYD": InvalidRequest,
     "TWCON": InvalidRequest,
+    "TWSEC": InvalidRequest,
     "22P05": InvalidRequest,
     "42501": NotAllowed,
 }

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from typing import assert_never
 
-from tickwork.attempt import Attempt, Hand, outcome_of
+from tickwork.attempt import Attempt, Hand, outcome_of, within_range
 from tickwork.errors import InvalidRequest, LeaseLost, QueueError, QueueFull, Unavailable
 from tickwork.handler import Handlers
 from tickwork.jobs import Done, Failed, Job, Json, Lost, Outcome, Released, Report
@@ -17,7 +17,6 @@ LOOK_SECONDS = 0.25
 STOP_SECONDS = 5.0
 # When to try again to reach the database with an outcome.
 SETTLE_AGAIN_SECONDS = (0.2, 1.0, 4.0)
-LONGEST_DELAY_SECONDS = 30 * 86_400.0
 
 
 class Deadline:
@@ -240,11 +239,6 @@ def write(queue: Queue, job: Job, outcome: Outcome, logs: str | None) -> str:
             raise LeaseLost("the lease was lost while the handler ran")
         case _:
             assert_never(outcome)
-
-
-def within_range(delay: float) -> float:
-    # A date of long ago in a Retry-After header is a negative delay; what is no number is none at all.
-    return min(delay, LONGEST_DELAY_SECONDS) if delay > 0 else 0.0
 
 
 def code_of(outcome: Outcome) -> str | None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Annotated
@@ -67,6 +68,26 @@ def _is_vault_url(url: str | None) -> str | None:
     return url
 
 
+def _are_keys(keys: str | None) -> str | None:
+    if keys is not None:
+        keys_of(keys)
+    return keys
+
+
+def keys_of(keys: str) -> list[bytes]:
+    """The keys themselves, the one that seals first."""
+    try:
+        decoded = [b64decode(each, validate=True) for each in keys.split(",")]
+    except ValueError:
+        decoded = []
+    if not decoded or any(len(each) != 32 for each in decoded):
+        raise ValueError(
+            "must be 32 random bytes in base64, such as `openssl rand -base64 32` prints; "
+            "two, while one replaces the other, are separated by a comma, the new one first"
+        )
+    return decoded
+
+
 def _is_http_url(url: str | None) -> str | None:
     if url is not None and not url.startswith(("https://", "http://")):
         raise ValueError("must start with https://, or http:// for a server in your own network")
@@ -96,6 +117,7 @@ class Settings(BaseModel):
     vault_key: str | None = None
     unstructured_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
     unstructured_api_key: str | None = None
+    secret_key: Annotated[str | None, AfterValidator(_are_keys)] = None
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:

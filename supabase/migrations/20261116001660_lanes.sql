@@ -136,12 +136,22 @@ begin
       using errcode = 'TWARG', hint = 'Name a lane when the job is enqueued.';
   end if;
 
+  perform pg_advisory_xact_lock(7465);
+
   perform tickwork.shut_lane(
     job.family,
     job.tenant_id,
     job.lane,
-    clock_timestamp()
-      + make_interval(secs => coalesce(tickwork.check_delay('delay_seconds', hold_lane_of_job.delay_seconds), 60)),
+    greatest(
+      clock_timestamp()
+        + make_interval(secs => coalesce(tickwork.check_delay('delay_seconds', hold_lane_of_job.delay_seconds), 60)),
+      -- Another job may have been told to wait longer.
+      (
+        select holds.until
+        from tickwork.holds
+        where holds.scope = tickwork.lane_scope(job.family, job.tenant_id, job.lane)
+      )
+    ),
     hold_lane_of_job.reason
   );
 end
@@ -165,7 +175,7 @@ $$;
 
 comment on function public.hold_lane_of_job is
   'running -> running. What a worker does when its job has learnt that the whole lane has to wait: as hold_lane, for '
-  'so many seconds. Raises TWLSE, TWARG.';
+  'so many seconds; a longer hold stays. Raises TWLSE, TWARG.';
 
 create function tickwork.release_lane(family text, tenant_id uuid, lane text)
 returns void

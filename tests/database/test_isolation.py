@@ -58,6 +58,7 @@ ARGUMENTS = """
     logs=none result={{}} error={{}} retryable=true retry_after_seconds=1 delay_seconds=1 seconds=1 older_than=0s
     batch_size=100 most=100 backoff=[60] attempt=1 field=field value=value job= verb=moved
     objects=[] names={{}} document_id={document} doc_type=own_{word} engine=local consent=true evidence={{}}
+    owner=tenant name=a_name new_name=another_name value=secret is_sealed=true expires_at=2030-01-01
     query=secret max_hits=10 skip=0 text=secret element_type=Title key=abcdef word=secret stem=secret search=
     marks={{"secret"}} job_ids={{"{job}"}} sought=(,,,,"{{""'{search_key}:secret'""}}",)
     document=({document},{tenant},x,tenant/{tenant}/x,text/plain,1,,,,,,,,2030-01-01,2030-01-01)
@@ -225,10 +226,15 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
         world.run("update jobs set status = %s, finished_at = now() where id = %s", status, job.id)
     world.job(type, tenant, **keys)
     populate_documents(world, tenant, word)
+    populate_secrets(world, tenant, word)
     attempt = "select id, 7, tenant_id, family, now(), now(), 'failed' from jobs where tenant_id = %s"
     world.run(f"insert into job_attempts {attempt}", tenant)
     for user in users:
         world.run("insert into memberships (tenant_id, user_id) values (%s, %s)", tenant, user)
+
+
+def populate_secrets(world: World, tenant: UUID, word: str) -> None:
+    world.run("select tickwork.store_secret(%s, 'tenant', 'a_name', %s, true)", tenant, f"secret {word}")
 
 
 def populate_documents(world: World, tenant: UUID, word: str) -> None:
@@ -285,7 +291,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     yield Attack(name, "select", f"select t::text as row from {name} as t{aim}", {})
     if not columns:
         return
-    keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "chunk_index": 99}
+    keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "chunk_index": 99, "owner": "an_owner"}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": None}
     row = {**found[0]["row"], **keys}
     row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
@@ -412,6 +418,8 @@ def leaks(scene: Scene) -> Iterator[str]:
 def blunt_attacks(scene: Scene) -> Iterator[Attack]:
     """Those that fail, or would not be noticed, even when nothing stands in their way."""
     operator = scene.caller("operator", "postgres", COLLEAGUE)
+    job, token = scene.beta.jobs["running"], scene.beta.token
+    operator = operator._replace(introduction=f"{operator.introduction}, public.hold_job('{job}', '{token}')")
     for attack in attacks(scene, scene.beta, is_aimed=True):
         answer = attempt(scene, scene.admin, operator, "claims", attack)
         is_noticed = breach(scene, operator, None, attack, answer) or attack.verb == "rpc" or attack[:2] in READ_BY_ALL
@@ -480,6 +488,7 @@ def test_deleting_a_tenant_leaves_nothing_of_it_and_its_worker_hears_so(world: W
     world.job(tenant=tenant, priority=1)
     world.service.pause_jobs(tenant_id=tenant)
     populate_documents(world, tenant, "acme")
+    populate_secrets(world, tenant, "acme")
     tables = [row["name"] for row in world.rows(RELATIONS) if row["is_table"]]
     assert tables_that_name(tenant, tables, world) == {*tables} - NO_TENANTS
 

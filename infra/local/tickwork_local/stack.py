@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -86,12 +87,25 @@ def running_stack(
         prepare_database(server.url(), server.url(DATABASE))
         worker_url = server.url(DATABASE, user="tickwork_worker")
         vault_url = os.environ.get("TICKWORK_VAULT_URL") or f"file:{home / 'vault'}"
-        settings = {"TICKWORK_DATABASE_URL": worker_url, "TICKWORK_VAULT_URL": vault_url}
+        settings = {
+            "TICKWORK_DATABASE_URL": worker_url,
+            "TICKWORK_VAULT_URL": vault_url,
+            "TICKWORK_SECRET_KEY": os.environ.get("TICKWORK_SECRET_KEY") or own_secret_key(home),
+        }
         urls = cleanup.enter_context(Functions(functions, settings, home / "logs")).urls
         stack = Stack(home, os.getpid(), server.url(DATABASE), worker_url, vault_url, urls)
         cleanup.enter_context(Ticker(stack.database_url, urls, tick_seconds, home / "logs" / "ticker.log"))
         (home / "stack.json").write_text(json.dumps(stack.as_json(), indent=2))
         yield stack
+
+
+def own_secret_key(home: Path) -> str:
+    """What this stack seals secrets with: made once, and as old as its database."""
+    file = home / "secret-key"
+    if not file.exists():
+        file.touch(mode=0o600)
+        file.write_text(b64encode(os.urandom(32)).decode())
+    return file.read_text()
 
 
 @contextmanager
@@ -174,7 +188,7 @@ def try_lock(lock: IO[str]) -> bool:
 def discard(home: Path) -> None:
     """Move the data away before it is deleted: the Postgres of a killed stack may still be shutting down in it."""
     grave = Path(tempfile.mkdtemp(prefix="discarded-", dir=home))
-    for name in ("postgres", "vault", "logs"):
+    for name in ("postgres", "vault", "logs", "secret-key"):
         with suppress(FileNotFoundError):
             (home / name).rename(grave / name)
     for each in home.glob("discarded-*"):

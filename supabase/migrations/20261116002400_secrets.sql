@@ -1,0 +1,321 @@
+-- Tokens and keys of tenants: sealed before they come here, or kept in Supabase Vault.
+
+create table tickwork.secrets (
+  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  owner text not null,
+  name text not null,
+  sealed text,
+  vault_id uuid,
+  expires_at timestamptz,
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (tenant_id, owner, name),
+  constraint owner_is_1_to_200_bytes check (octet_length(owner) between 1 and 200),
+  constraint name_is_1_to_200_bytes check (octet_length(name) between 1 and 200),
+  constraint value_is_sealed_or_in_vault check (num_nonnulls(sealed, vault_id) = 1)
+);
+
+comment on table tickwork.secrets is
+  'What a connector, an endpoint or a tenant itself keeps secret. The key of what is sealed is in the settings of the '
+  'functions, never here.';
+comment on column tickwork.secrets.owner is 'What it belongs to: connector:<id>, endpoint:<id>, or tenant.';
+
+alter table tickwork.secrets enable row level security;
+alter table tickwork.secrets force row level security;
+
+create policy the_queue_manages_secrets on tickwork.secrets
+for all
+to tickwork_owner
+using (true)
+with check (true);
+
+revoke all on tickwork.secrets from public, anon, authenticated, service_role;
+grant select, insert, update, delete on tickwork.secrets to tickwork_owner;
+
+do $$
+begin
+  grant usage on schema vault to tickwork_owner;
+  grant select, delete on vault.secrets to tickwork_owner;
+  grant select on vault.decrypted_secrets to tickwork_owner;
+  grant execute on function
+    vault.create_secret(text, text, text, uuid),
+    vault._crypto_aead_det_decrypt(bytea, bytea, bigint, bytea, bytea)
+  to tickwork_owner;
+exception
+  -- Not on Supabase, or not allowed: then secrets need a key.
+  when invalid_schema_name or undefined_table or undefined_function or insufficient_privilege then
+    null;
+end
+$$;
+
+
+create function tickwork.put_secret(
+  tenant_id uuid,
+  owner text,
+  name text,
+  value text,
+  is_sealed boolean,
+  expires_at timestamptz
+)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  kept_in uuid;
+begin
+  perform tickwork.check_key('owner', put_secret.owner);
+  perform tickwork.check_key('name', put_secret.name);
+  perform tickwork.wait_for_disk();
+
+  if not put_secret.is_sealed then
+    if to_regclass('vault.decrypted_secrets') is null then
+      raise exception 'secrets can be kept neither sealed nor in Supabase Vault'
+        using errcode = 'TWSEC', hint = 'Set TICKWORK_SECRET_KEY to 32 random bytes in base64.';
+    end if;
+
+    -- By execute: where there is no Vault, a statement that names it could not be parsed.
+    execute 'select vault.create_secret($1, null, $2)'
+    into kept_in
+    using put_secret.value, concat_ws(' ', 'tickwork', put_secret.owner, put_secret.name);
+  end if;
+
+  insert into tickwork.secrets (tenant_id, owner, name, sealed, vault_id, expires_at)
+  values (
+    put_secret.tenant_id,
+    put_secret.owner,
+    put_secret.name,
+    case when put_secret.is_sealed then put_secret.value end,
+    kept_in,
+    put_secret.expires_at
+  )
+  on conflict on constraint secrets_pkey do update
+  set
+    sealed = excluded.sealed,
+    vault_id = excluded.vault_id,
+    expires_at = excluded.expires_at,
+    created_at = excluded.created_at;
+end
+$$;
+
+create function tickwork.forget_in_vault()
+returns trigger
+language plpgsql
+security definer -- nobody else may delete from Vault
+set search_path = ''
+as $$
+begin
+  execute 'delete from vault.secrets where id = $1'
+  using old.vault_id;
+
+  return null;
+end
+$$;
+
+create trigger forget_deleted
+after delete on tickwork.secrets
+for each row
+when (old.vault_id is not null)
+execute function tickwork.forget_in_vault();
+
+create trigger forget_replaced
+after update on tickwork.secrets
+for each row
+when (old.vault_id is not null and old.vault_id is distinct from new.vault_id)
+execute function tickwork.forget_in_vault();
+
+
+-- What the command line and other functions of the queue do.
+
+create function tickwork.store_secret(
+  tenant_id uuid,
+  owner text,
+  name text,
+  value text,
+  is_sealed boolean,
+  expires_at timestamptz default null
+)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may touch secrets
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_caller(store_secret.tenant_id);
+  perform tickwork.put_secret(
+    store_secret.tenant_id, store_secret.owner, store_secret.name, store_secret.value, store_secret.is_sealed,
+    store_secret.expires_at
+  );
+end
+$$;
+
+create function tickwork.rename_secret(
+  tenant_id uuid,
+  owner text,
+  name text,
+  new_name text,
+  expires_at timestamptz default null
+)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may touch secrets
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_caller(rename_secret.tenant_id);
+  perform tickwork.check_key('new_name', rename_secret.new_name);
+
+  delete from tickwork.secrets
+  where secrets.tenant_id = rename_secret.tenant_id
+    and secrets.owner = rename_secret.owner
+    and secrets.name = rename_secret.new_name
+    and rename_secret.new_name <> rename_secret.name;
+
+  update tickwork.secrets
+  set
+    name = rename_secret.new_name,
+    expires_at = rename_secret.expires_at
+  where secrets.tenant_id = rename_secret.tenant_id
+    and secrets.owner = rename_secret.owner
+    and secrets.name = rename_secret.name;
+end
+$$;
+
+create function tickwork.drop_secrets(tenant_id uuid, owner text, name text default null)
+returns integer
+language plpgsql
+volatile
+security definer -- nobody may touch secrets
+set search_path = ''
+as $$
+declare
+  dropped integer;
+begin
+  perform tickwork.check_caller(drop_secrets.tenant_id);
+
+  delete from tickwork.secrets
+  where secrets.tenant_id = drop_secrets.tenant_id
+    and secrets.owner = drop_secrets.owner
+    and secrets.name = coalesce(drop_secrets.name, secrets.name);
+
+  get diagnostics dropped = row_count;
+  return dropped;
+end
+$$;
+
+create function tickwork.list_secrets(tenant_id uuid, owner text)
+returns table (name text, created_at timestamptz, expires_at timestamptz)
+language plpgsql
+stable
+security definer -- nobody may touch secrets
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_caller(list_secrets.tenant_id);
+
+  return query
+  select secrets.name, secrets.created_at, secrets.expires_at
+  from tickwork.secrets
+  where secrets.tenant_id = list_secrets.tenant_id
+    and secrets.owner = list_secrets.owner
+  order by secrets.name;
+end
+$$;
+
+comment on function tickwork.list_secrets is 'Their names. What they are can be read under a lease only.';
+
+
+-- What a worker does in a transaction that holds a job, with the secrets of the job's tenant.
+
+create function tickwork.keep_secret(
+  owner text,
+  name text,
+  value text,
+  is_sealed boolean,
+  expires_at timestamptz default null
+)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may touch secrets
+set search_path = ''
+as $$
+begin
+  if tickwork.held_tenant() is null then
+    raise exception 'no job is held in this transaction'
+      using errcode = 'TWLSE', hint = 'Call hold_job first. If that was refused, drop the result.';
+  end if;
+
+  perform tickwork.put_secret(
+    tickwork.held_tenant(), keep_secret.owner, keep_secret.name, keep_secret.value, keep_secret.is_sealed,
+    keep_secret.expires_at
+  );
+end
+$$;
+
+create function tickwork.read_secrets(owner text)
+returns table (name text, value text, is_sealed boolean)
+language plpgsql
+stable
+security definer -- nobody may touch secrets
+set search_path = ''
+as $$
+declare
+  secret tickwork.secrets;
+begin
+  for secret in
+    select *
+    from tickwork.secrets
+    where secrets.tenant_id = tickwork.held_tenant()
+      and secrets.owner = read_secrets.owner
+      and (secrets.expires_at is null or secrets.expires_at > clock_timestamp())
+  loop
+    name := secret.name;
+    value := secret.sealed;
+    is_sealed := secret.vault_id is null;
+
+    if not is_sealed then
+      execute 'select decrypted_secret from vault.decrypted_secrets where id = $1'
+      into value
+      using secret.vault_id;
+    end if;
+
+    return next;
+  end loop;
+end
+$$;
+
+comment on function tickwork.read_secrets is
+  'The secrets of the tenant whose job is held in this transaction; none without such a job.';
+
+alter function tickwork.forget_in_vault owner to tickwork_owner;
+alter function tickwork.store_secret owner to tickwork_owner;
+alter function tickwork.rename_secret owner to tickwork_owner;
+alter function tickwork.drop_secrets owner to tickwork_owner;
+alter function tickwork.list_secrets owner to tickwork_owner;
+alter function tickwork.keep_secret owner to tickwork_owner;
+alter function tickwork.read_secrets owner to tickwork_owner;
+
+revoke execute on function
+  tickwork.put_secret,
+  tickwork.forget_in_vault,
+  tickwork.store_secret,
+  tickwork.rename_secret,
+  tickwork.drop_secrets,
+  tickwork.list_secrets,
+  tickwork.keep_secret,
+  tickwork.read_secrets
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.put_secret to tickwork_owner;
+
+grant execute on function
+  tickwork.store_secret,
+  tickwork.rename_secret,
+  tickwork.drop_secrets,
+  tickwork.list_secrets
+to service_role;
+
+grant execute on function tickwork.keep_secret, tickwork.read_secrets to tickwork_worker;
