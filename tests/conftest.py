@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from shutil import disk_usage
 from tempfile import TemporaryDirectory
 
 import psycopg
@@ -31,7 +32,7 @@ def server() -> Iterator[Server]:
     # A full page cache is no reason to fail a test on a small disk.
     settings |= {"max_wal_size": "512MB", "log_min_messages": "fatal"}
     with (
-        TemporaryDirectory(prefix="tickwork-test-") as folder,
+        TemporaryDirectory(prefix="tickwork-test-", dir=roomy_memory()) as folder,
         running_postgres(
             open_to_all(folder) / "data", binaries=Path(binaries or embedded_binaries()), settings=settings
         ) as server,
@@ -40,6 +41,12 @@ def server() -> Iterator[Server]:
             connection.execute(f"create database {TEMPLATE}")
         migrate(server.url(TEMPLATE))
         yield server
+
+
+def roomy_memory() -> str | None:
+    """Where there is much of it, data lies in memory: a clone of the database takes a quarter of the time there."""
+    memory = Path("/dev/shm")
+    return str(memory) if os.access(memory, os.W_OK) and disk_usage(memory).free > 8 * 2**30 else None
 
 
 def open_to_all(folder: str) -> Path:
