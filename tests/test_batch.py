@@ -72,6 +72,36 @@ def test_never_more_than_a_batch_is_held_nor_more_than_allowed_worked_off(world:
     assert statuses(world, jobs).count("queued") == 2
 
 
+def test_what_is_finished_is_settled_and_replaced_while_the_rest_runs(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(6)]
+    claimed: list[str] = []
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 3:
+            # Two of four are half of them: they are done, and the last two are held, before this one is.
+            until(lambda: statuses(world, jobs)[:2] == ["done", "done"] and "queued" not in statuses(world, jobs))
+            claimed.extend(statuses(world, jobs))
+
+    work_off(world, run, batch_size=4)
+
+    assert claimed[3:] == ["running"] * 3
+    assert statuses(world, jobs) == ["done"] * 6
+
+
+def test_jobs_that_write_are_worked_off_batch_by_batch_as_well(world: World) -> None:
+    for _ in range(12):
+        world.job()
+    held = []
+
+    def look(connection: Any) -> None:
+        held.append(world.value("select count(*) from jobs where status = 'running'"))
+
+    report = work_off(world, lambda payload, tools: Done(writes=[look]), batch_size=4)
+
+    assert report.ended == {"done": 12}
+    assert max(held) <= 4
+
+
 def test_each_job_ends_in_its_own_way(world: World) -> None:
     world.type("thank_person")
     world.type("greet_person")

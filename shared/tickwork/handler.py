@@ -29,7 +29,8 @@ class Tools:
         self._under_lease = under_lease
         self.timeout: float = job.timeout_seconds or 300
         self._ends_at = float("inf")
-        self._stop = threading.Event()
+        self._is_stopped = False
+        self._stop: threading.Event | None = None
         self._reason = ""
         self._lines: deque[str] = deque(maxlen=100)
 
@@ -42,11 +43,14 @@ class Tools:
 
     def check(self) -> None:
         """Raise Interrupted if the attempt is to stop: call it wherever long work can be left."""
-        if self._stop.is_set():
+        if self._is_stopped:
             raise Interrupted(self._reason)
 
     def wait(self, seconds: float) -> None:
         """Sleep, but not past the moment when the attempt is to stop."""
+        # Made only where somebody waits: it takes as long as all the rest of the tools together.
+        self._stop = threading.Event()
+        self.check()
         self._stop.wait(seconds)
         self.check()
 
@@ -74,7 +78,9 @@ class Tools:
     def interrupt(self, reason: str) -> None:
         """The runtime's way to ask the handler to stop."""
         self._reason = self._reason or reason
-        self._stop.set()
+        self._is_stopped = True
+        if self._stop:
+            self._stop.set()
 
     def logs(self) -> str | None:
         return "\n".join(self._lines) or None
