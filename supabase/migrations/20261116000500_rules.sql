@@ -91,6 +91,18 @@ begin
 end
 $$;
 
+create function tickwork.is_plain(payload text)
+returns boolean
+language sql
+immutable
+return octet_length(payload) <= 65536
+  -- Every level opens a bracket.
+  and octet_length(payload) - octet_length(translate(payload, '{[', '')) <= 32
+  and (octet_length(payload) < 255 or payload !~ '[0-9]{255}');
+
+comment on function tickwork.is_plain is
+  'Whether an object, as text, is in order for check_payload; what is not may still be.';
+
 create function tickwork.check_run_at(run_at timestamptz)
 returns void
 language plpgsql
@@ -202,6 +214,7 @@ revoke execute on function
   tickwork.check_key,
   tickwork.knows_json_schema,
   tickwork.check_payload,
+  tickwork.is_plain,
   tickwork.check_run_at,
   tickwork.check_objects,
   tickwork.check_delay,
@@ -220,6 +233,7 @@ grant execute on function
 to authenticated, service_role, tickwork_owner;
 
 grant execute on function
+  tickwork.is_plain,
   tickwork.check_objects,
   tickwork.check_delay,
   tickwork.skip_disk

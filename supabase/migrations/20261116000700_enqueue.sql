@@ -138,8 +138,7 @@ begin
     job_types.is_active
     and job_types.payload_schema is null
     and coalesce(jsonb_typeof(request.payload), 'object') = 'object'
-    -- Shorter than this it is neither too large nor too deep.
-    and coalesce(octet_length(request.payload::text), 0) < 64
+    and (request.payload is null or tickwork.is_plain(request.payload::text))
     and coalesce(request.priority, 0) between 0 and 100
     and coalesce(request.max_attempts, 1) between 1 and 25
     and coalesce(request.run_at, clock_timestamp()) between '1900-01-01 00:00Z' and '9998-12-31 00:00Z'
@@ -206,7 +205,7 @@ begin
       and job_types.is_active
       and job_types.payload_schema is null
       and jsonb_typeof(enqueue_job.payload) = 'object'
-      and octet_length(enqueue_job.payload::text) < 64
+      and tickwork.is_plain(enqueue_job.payload::text)
       and coalesce(enqueue_job.priority, 0) between 0 and 100
       and coalesce(enqueue_job.max_attempts, 1) between 1 and 25
       and coalesce(enqueue_job.run_at, clock_timestamp()) between '1900-01-01 00:00Z' and '9998-12-31 00:00Z'

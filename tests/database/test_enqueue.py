@@ -386,3 +386,23 @@ def wait_for_lock(world: World) -> None:
         "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
     ):
         assert time.monotonic() < give_up_at, "nobody waits"
+
+
+@pytest.mark.parametrize(
+    ("payload", "is_plain"),
+    [
+        ("{}", True),
+        (json.dumps(NEST_32), True),
+        (json.dumps({"a": NEST_32}), False),
+        (json.dumps({"a": "x" * (65536 - 9)}), True),
+        (json.dumps({"a": "x" * (65536 - 8)}), False),
+        ('{"n": 1e253}', True),
+        ('{"n": 1e309}', False),
+    ],
+)
+def test_what_is_not_looked_at_closely_is_in_order(world: World, payload: str, is_plain: bool) -> None:
+    taken = world.value("select tickwork.is_plain((%s::jsonb)::text)", payload)
+
+    assert taken == is_plain
+    if is_plain:
+        world.run("select tickwork.check_payload(%s, null)", payload)

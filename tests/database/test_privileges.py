@@ -45,7 +45,7 @@ MAY_EXECUTE = {
         tickwork.search_vector""",
     "tickwork_owner": """
         tickwork.family_scope tickwork.type_scope tickwork.tenant_scope tickwork.tenant_type_scope tickwork.lane_scope
-        tickwork.skip_disk tickwork.check_objects tickwork.check_delay
+        tickwork.is_plain tickwork.skip_disk tickwork.check_objects tickwork.check_delay
         tickwork.take_allowance tickwork.renew_allowances tickwork.wake_line
         tickwork.insert_jobs tickwork.insert_new_jobs tickwork.requests_from
         tickwork.open_lines tickwork.close_line tickwork.shut_line tickwork.shut_turn tickwork.is_held
