@@ -45,8 +45,11 @@ def get(server: HostileServer, limits: Limits = USUAL_LIMITS, method: str = "GET
         (raw(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + OK + b"\r\nend"), b"end"),
         (raw(b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n"), b""),
         (raw(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nContent-Encoding: gzip\r\n\r\n"), b""),
-        (answer(gzip.compress(b"small"), "Content-Encoding: GZIP"), b"small"),
-        (answer(gzip.compress(b"one ") + gzip.compress(b"two"), "Content-Encoding: x-gzip"), b"one two"),
+        (answer(gzip.compress(b"small", mtime=0), "Content-Encoding: GZIP"), b"small"),
+        (
+            answer(gzip.compress(b"one ", mtime=0) + gzip.compress(b"two", mtime=0), "Content-Encoding: x-gzip"),
+            b"one two",
+        ),
         (answer(zlib.compress(b"small"), "Content-Encoding: deflate"), b"small"),
         (answer(zlib.compress(b"small")[2:-4], "Content-Encoding: deflate"), b"small"),
         (answer(zlib.compress(bytes(65_550))[2:-4], "Content-Encoding: deflate"), bytes(65_550)),
@@ -75,7 +78,7 @@ def test_a_head_request_has_no_body(server: HostileServer) -> None:
         (OK + b"Content-Length: 6\r\n\r\nhello", "CONNECTION_LOST"),
         (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel", "CONNECTION_LOST"),
         (OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "CONNECTION_LOST"),
-        (OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"hello")[:-9], "CONNECTION_LOST"),
+        (OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"hello", mtime=0)[:-9], "CONNECTION_LOST"),
         (b"<html>hello</html>\r\n\r\n", "BAD_ANSWER"),
         (b"HTTP/2 200 OK\r\n\r\n", "BAD_ANSWER"),
         (b"HTTP/1.1 020 OK\r\n\r\n", "BAD_ANSWER"),
@@ -95,7 +98,7 @@ def test_a_head_request_has_no_body(server: HostileServer) -> None:
         (OK + b"Content-Encoding: br\r\n\r\nhello", "BAD_ANSWER"),
         (OK + b"Content-Encoding: gzip, gzip\r\n\r\nhello", "BAD_ANSWER"),
         (OK + b"Content-Encoding: gzip\r\n\r\nhello", "BAD_ANSWER"),
-        (OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"hello") + b"rest", "BAD_ANSWER"),
+        (OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"hello", mtime=0) + b"rest", "BAD_ANSWER"),
     ],
 )
 def test_an_answer_that_is_cut_short_or_garbled_is_an_error(server: HostileServer, data: bytes, code: str) -> None:
