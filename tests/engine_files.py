@@ -102,10 +102,13 @@ def nested_mail(depth: int) -> bytes:
     return b"\r\n".join([*lines, b"Content-Type: text/plain", b"", b"deep inside"])
 
 
+SERVERS = ("postgres", "pgbouncer")
+
+
 def own_children() -> list[int]:
-    """The processes that this thread has started, but for the Postgres of the test run."""
+    """The processes that this thread has started, but for the servers of the test run."""
     started = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
-    return [int(each) for each in started if Path(f"/proc/{each}/comm").read_text() != "postgres\n"]
+    return [int(each) for each in started if Path(f"/proc/{each}/comm").read_text().strip() not in SERVERS]
 
 
 LAUGHS = (
