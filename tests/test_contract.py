@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from tests.world import World
-from tickwork import errors
+from tickwork import errors, events
 from tickwork.database import translated
 from tickwork.documents import Documents
 from tickwork.jobs import Status
 from tickwork.queue import Queue
+from tickwork.webhooks import Webhooks
 
 ROOT = Path(__file__).parents[1]
 MIGRATIONS = sorted((ROOT / "supabase/migrations").glob("*.sql"))
@@ -36,7 +37,9 @@ NO_FUNCTION = {"add", "overview"}
 
 
 def methods() -> dict[str, Callable[..., Any]]:
-    found = [*inspect.getmembers(Queue, inspect.isfunction), *inspect.getmembers(Documents, inspect.isfunction)]
+    found = [
+        each for home in (Queue, Documents, Webhooks, events) for each in inspect.getmembers(home, inspect.isfunction)
+    ]
     return {name: method for name, method in found if not name.startswith("_") and name not in NO_FUNCTION}
 
 

@@ -18,6 +18,8 @@ What can go wrong, and what is done about it.
     │   ├── WriteFailed        what a handler wanted written was refused: nothing was, try again
     │   ├── NoSuchJob
     │   ├── NoSuchDocument
+    │   ├── NoSuchEndpoint
+    │   ├── NoSuchDelivery
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── NotAllowed         the role or the user may not do that
     │   └── Unavailable        the database cannot be reached: try again later
@@ -111,6 +113,14 @@ class NoSuchDocument(QueueError):
     pass
 
 
+class NoSuchEndpoint(QueueError):
+    pass
+
+
+class NoSuchDelivery(QueueError):
+    pass
+
+
 class WrongStatus(QueueError):
     pass
 
@@ -135,6 +145,8 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWLSE": LeaseLost,
     "TWJOB": NoSuchJob,
     "TWDOC": NoSuchDocument,
+    "TWEND": NoSuchEndpoint,
+    "TWDLV": NoSuchDelivery,
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
     "TWMEM": NotAllowed,

@@ -78,9 +78,19 @@ set search_path = ''
 as $$
 declare
   done integer;
+  heard uuid[];
 begin
   if current_setting('synchronous_commit') = 'off' then
     perform tickwork.wait_for_disk();
+  end if;
+
+  if exists (
+    select
+    from public.webhook_endpoints
+    where webhook_endpoints.hears_of_jobs
+      and webhook_endpoints.status = 'active'
+  ) then
+    heard := tickwork.heard_jobs(settle.outcomes);
   end if;
 
   return query
@@ -130,6 +140,10 @@ begin
     or exists (select from tickwork.served_types where served_types.full_until > now())
   then
     perform tickwork.open_gates(settle.outcomes);
+  end if;
+
+  if cardinality(heard) > 0 then
+    perform tickwork.emit_job_events(heard);
   end if;
 end
 $$;
@@ -216,6 +230,7 @@ begin
   from settled;
 
   perform tickwork.end_extractions(array(select ended.job_id from unnest(settle_undone.endings) as ended));
+  perform tickwork.end_deliveries(array(select ended.job_id from unnest(settle_undone.endings) as ended));
 
   perform pg_notify('tickwork', due.family)
   from (

@@ -8,7 +8,7 @@ set search_path = ''
 as $$
 declare
   expired tickwork.outcome[];
-  spent integer;
+  spent uuid[];
 begin
   with free as (
     select served_types.family, served_types.type
@@ -61,20 +61,29 @@ begin
       and jobs.attempts >= jobs.max_attempts
     limit reap.most
     for no key update skip locked
+  ),
+  ended as (
+    update public.jobs
+    set
+      status = 'dead',
+      error_code = coalesce(jobs.error_code, 'NO_ATTEMPTS_LEFT'),
+      error_message = coalesce(jobs.error_message, 'It was queued with no attempts left'),
+      updated_at = clock_timestamp(),
+      finished_at = clock_timestamp()
+    from spent_jobs
+    where jobs.id = spent_jobs.id
+    returning jobs.id
   )
-  update public.jobs
-  set
-    status = 'dead',
-    error_code = coalesce(jobs.error_code, 'NO_ATTEMPTS_LEFT'),
-    error_message = coalesce(jobs.error_message, 'It was queued with no attempts left'),
-    updated_at = clock_timestamp(),
-    finished_at = clock_timestamp()
-  from spent_jobs
-  where jobs.id = spent_jobs.id;
+  select array_agg(ended.id)
+  into spent
+  from ended;
 
-  get diagnostics spent = row_count;
+  if spent is not null then
+    perform tickwork.end_deliveries(spent);
+    perform tickwork.emit_job_events(spent);
+  end if;
 
-  return coalesce(cardinality(expired), 0) + spent;
+  return coalesce(cardinality(expired), 0) + coalesce(cardinality(spent), 0);
 end
 $$;
 
@@ -120,6 +129,7 @@ begin
   end loop;
 
   perform tickwork.wake_forgotten_lines();
+  perform tickwork.enqueue_late_deliveries();
 
   return reaped;
 end

@@ -70,6 +70,8 @@ begin
       returning jobs.* into job;
 
       perform tickwork.end_extractions(array[job.id]);
+      perform tickwork.end_deliveries(array[job.id]);
+      perform tickwork.emit_job_events(array[job.id]);
     else
       perform tickwork.raise_wrong_status(job, 'cancelled', 'queued and running');
   end case;

@@ -177,6 +177,24 @@ comment on function public.hold_lane_of_job is
   'running -> running. What a worker does when its job has learnt that the whole lane has to wait: as hold_lane, for '
   'so many seconds; a longer hold stays. Raises TWLSE, TWARG.';
 
+create function tickwork.free_lane(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform tickwork.wait_for_disk();
+  perform pg_advisory_xact_lock(7465);
+
+  delete from tickwork.holds
+  where holds.scope = tickwork.lane_scope(free_lane.family, free_lane.tenant_id, free_lane.lane);
+
+  perform tickwork.wake_lane(free_lane.family, free_lane.tenant_id, free_lane.lane, clock_timestamp());
+  perform pg_notify('tickwork', free_lane.family);
+end
+$$;
+
 create function tickwork.release_lane(family text, tenant_id uuid, lane text)
 returns void
 language plpgsql
@@ -186,14 +204,7 @@ set search_path = ''
 as $$
 begin
   perform tickwork.check_lane(release_lane.family, release_lane.tenant_id, release_lane.lane);
-  perform tickwork.wait_for_disk();
-  perform pg_advisory_xact_lock(7465);
-
-  delete from tickwork.holds
-  where holds.scope = tickwork.lane_scope(release_lane.family, release_lane.tenant_id, release_lane.lane);
-
-  perform tickwork.wake_lane(release_lane.family, release_lane.tenant_id, release_lane.lane, clock_timestamp());
-  perform pg_notify('tickwork', release_lane.family);
+  perform tickwork.free_lane(release_lane.family, release_lane.tenant_id, release_lane.lane);
 end
 $$;
 
@@ -208,6 +219,44 @@ $$;
 
 comment on function public.release_lane is
   'queued -> queued. Ends what hold_lane began; without that it changes nothing. Raises TWARG, TWKEY, TWBIG, TWTNT.';
+
+create function tickwork.bound_lane(
+  family text,
+  tenant_id uuid,
+  lane text,
+  max_running integer,
+  starts_per_minute integer
+)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform tickwork.wait_for_disk();
+  perform pg_advisory_xact_lock(7465);
+
+  delete from tickwork.lanes
+  where lanes.family = bound_lane.family
+    and lanes.tenant_id = bound_lane.tenant_id
+    and lanes.lane = bound_lane.lane;
+
+  insert into tickwork.lanes (family, tenant_id, lane, max_running, starts_per_minute)
+  select
+    bound_lane.family, bound_lane.tenant_id, bound_lane.lane, bound_lane.max_running, bound_lane.starts_per_minute
+  where num_nonnulls(bound_lane.max_running, bound_lane.starts_per_minute) > 0;
+
+  update tickwork.lines
+  set is_limited = num_nonnulls(bound_lane.max_running, bound_lane.starts_per_minute) > 0
+  from tickwork.turns
+  where turns.id = lines.turn_id
+    and turns.family = bound_lane.family
+    and turns.tenant_id = bound_lane.tenant_id
+    and lines.lane = bound_lane.lane;
+
+  perform tickwork.wake_lane(bound_lane.family, bound_lane.tenant_id, bound_lane.lane, clock_timestamp());
+end
+$$;
 
 create function tickwork.limit_lane(
   family text,
@@ -230,28 +279,9 @@ begin
       using errcode = 'TWARG', hint = 'Leave a limit out to lift it; hold_lane stops a lane.';
   end if;
 
-  perform tickwork.wait_for_disk();
-  perform pg_advisory_xact_lock(7465);
-
-  delete from tickwork.lanes
-  where lanes.family = limit_lane.family
-    and lanes.tenant_id = limit_lane.tenant_id
-    and lanes.lane = limit_lane.lane;
-
-  insert into tickwork.lanes (family, tenant_id, lane, max_running, starts_per_minute)
-  select
+  perform tickwork.bound_lane(
     limit_lane.family, limit_lane.tenant_id, limit_lane.lane, limit_lane.max_running, limit_lane.starts_per_minute
-  where num_nonnulls(limit_lane.max_running, limit_lane.starts_per_minute) > 0;
-
-  update tickwork.lines
-  set is_limited = num_nonnulls(limit_lane.max_running, limit_lane.starts_per_minute) > 0
-  from tickwork.turns
-  where turns.id = lines.turn_id
-    and turns.family = limit_lane.family
-    and turns.tenant_id = limit_lane.tenant_id
-    and lines.lane = limit_lane.lane;
-
-  perform tickwork.wake_lane(limit_lane.family, limit_lane.tenant_id, limit_lane.lane, clock_timestamp());
+  );
 end
 $$;
 
@@ -285,6 +315,8 @@ revoke execute on function
   tickwork.check_lane,
   tickwork.wake_lane,
   tickwork.shut_lane,
+  tickwork.bound_lane,
+  tickwork.free_lane,
   tickwork.hold_lane,
   tickwork.hold_lane_of_job,
   tickwork.release_lane,
@@ -295,7 +327,13 @@ revoke execute on function
   public.limit_lane
 from public, anon, authenticated, service_role;
 
-grant execute on function tickwork.check_lane, tickwork.wake_lane, tickwork.shut_lane to tickwork_owner;
+grant execute on function
+  tickwork.check_lane,
+  tickwork.wake_lane,
+  tickwork.shut_lane,
+  tickwork.bound_lane,
+  tickwork.free_lane
+to tickwork_owner;
 
 grant execute on function
   public.hold_lane,

@@ -1,5 +1,26 @@
 -- done, failed, dead, cancelled -> gone
 
+create function tickwork.check_purge(older_than interval, batch_size integer)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if check_purge.older_than is null or check_purge.older_than < interval '0' then
+    raise exception 'older_than: must be an interval of 0 or more, not %',
+      coalesce(check_purge.older_than::text, 'null')
+      using errcode = 'TWARG', hint = 'For the usual 30 days: interval ''30 days''.';
+  end if;
+
+  if check_purge.batch_size is null or check_purge.batch_size not between 1 and 10000 then
+    raise exception 'batch_size: % is out of range, 1 to 10000 are allowed',
+      coalesce(check_purge.batch_size::text, 'null')
+      using errcode = 'TWARG', hint = 'A large batch holds its locks for long.';
+  end if;
+end
+$$;
+
 create function tickwork.purge_jobs(older_than interval, batch_size integer)
 returns integer
 language plpgsql
@@ -10,17 +31,7 @@ as $$
 declare
   purged integer;
 begin
-  if purge_jobs.older_than is null or purge_jobs.older_than < interval '0' then
-    raise exception 'older_than: must be an interval of 0 or more, not %',
-      coalesce(purge_jobs.older_than::text, 'null')
-      using errcode = 'TWARG', hint = 'For the usual 30 days: interval ''30 days''.';
-  end if;
-
-  if purge_jobs.batch_size is null or purge_jobs.batch_size not between 1 and 10000 then
-    raise exception 'batch_size: % is out of range, 1 to 10000 are allowed',
-      coalesce(purge_jobs.batch_size::text, 'null')
-      using errcode = 'TWARG', hint = 'A large batch holds its locks for long.';
-  end if;
+  perform tickwork.check_purge(purge_jobs.older_than, purge_jobs.batch_size);
 
   with old_jobs as (
     select jobs.id
@@ -67,7 +78,9 @@ comment on function public.purge_jobs is
 
 alter function tickwork.purge_jobs owner to tickwork_owner;
 
-revoke execute on function public.purge_jobs, tickwork.purge_jobs
+revoke execute on function public.purge_jobs, tickwork.purge_jobs, tickwork.check_purge
 from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.check_purge to tickwork_owner;
 
 grant execute on function public.purge_jobs, tickwork.purge_jobs to service_role;

@@ -14,6 +14,7 @@ from psycopg.rows import dict_row
 
 from tests.conftest import TEMPLATE, cloned
 from tests.database.test_privileges import CLIENT_COLUMNS, DOCUMENT_COLUMNS, OURS, broken_rules, unlisted_grants
+from tests.receivers import emit, endpoint
 from tests.world import World
 from tickwork.database import Connection
 from tickwork.errors import LeaseLost
@@ -61,6 +62,10 @@ ARGUMENTS = """
     owner=tenant name=a_name new_name=another_name value=secret is_sealed=true expires_at=2030-01-01
     query=secret max_hits=10 skip=0 text=secret element_type=Title key=abcdef word=secret stem=secret search=
     marks={{"secret"}} job_ids={{"{job}"}} sought=(,,,,"{{""'{search_key}:secret'""}}",)
+    webhook_endpoint_id={endpoint} webhook_delivery_id={delivery} delivery_ids={{"{delivery}"}} since=2020-01-01
+    only_failed=false verdict=refused http_status=404 response_headers={{}} response_body=no latency_ms=1
+    error_code=no error_message=no aggregate=word event_type=job.done event_types={{"job.*"}}
+    endpoint=({endpoint},{tenant},https://a.example/,,{{}},X-A-,active,,closed,0,,0,,0,t,2030-01-01,2030-01-01)
     document=({document},{tenant},x,tenant/{tenant}/x,text/plain,1,,,,,,,,2030-01-01,2030-01-01)
 """
 # Functions that take one of these parameters, and null for the others.
@@ -111,6 +116,9 @@ class Target(NamedTuple):
     line: int
     document: UUID
     spare: UUID
+    endpoint: UUID
+    delivery: UUID
+    event: UUID
 
 
 class Actor(NamedTuple):
@@ -139,7 +147,7 @@ class Answer(NamedTuple):
     touched: frozenset[str] = frozenset()
 
     def is_yes_to(self, attack: Attack) -> bool:
-        return self.row_count > 0 or (".raise_" in attack.object and self.code in ("TWLSE", "TWSTA"))
+        return self.row_count > 0 or (".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV"))
 
 
 class Scene(World):
@@ -165,7 +173,10 @@ class Scene(World):
         tenant = jobs[0]["tenant_id"]
         documents = self.rows("select id from public.documents where tenant_id = %s order by name", tenant)
         line_ids = line["turn_id"], line["id"]
-        return Target(word, tenant, ids, jobs[0]["lease_token"], *line_ids, *(each["id"] for each in documents))
+        delivery = self.row("select * from public.webhook_deliveries where tenant_id = %s", tenant)
+        spare = self.value("select id from public.events where tenant_id = %s and type = 'spare'", tenant)
+        others = [*(each["id"] for each in documents), delivery["webhook_endpoint_id"], delivery["id"], spare]
+        return Target(word, tenant, ids, jobs[0]["lease_token"], *line_ids, *others)
 
     @cached_property
     def actors(self) -> list[Actor]:
@@ -227,6 +238,7 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     world.job(type, tenant, **keys)
     populate_documents(world, tenant, word)
     populate_secrets(world, tenant, word)
+    populate_webhooks(world, tenant, word)
     attempt = "select id, 7, tenant_id, family, now(), now(), 'failed' from jobs where tenant_id = %s"
     world.run(f"insert into job_attempts {attempt}", tenant)
     for user in users:
@@ -268,6 +280,19 @@ def populate_documents(world: World, tenant: UUID, word: str) -> None:
     world.run("select correct_document_type(%s, %s)", document, f"own_{word}")
 
 
+def populate_webhooks(world: World, tenant: UUID, word: str) -> None:
+    """A delivery that has failed, of the tenant's running job, as if that were its own."""
+    emit(world, tenant, "spare")
+    endpoint(world, tenant, description=word)
+    emit(world, tenant, secret=word)
+    world.run(
+        "update webhook_deliveries set status = 'failed', job_id = ("
+        "select id from jobs where status = 'running' and tenant_id = webhook_deliveries.tenant_id limit 1"
+        ") where tenant_id = %s",
+        tenant,
+    )
+
+
 @pytest.fixture
 def scene(server: Server, populated: str) -> Iterator[Scene]:
     with cloned(server, populated) as name, Scene(server.url(name), server.url(name, "tickwork_worker")) as scene:
@@ -295,7 +320,8 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": None}
     row = {**found[0]["row"], **keys}
     row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
-    row |= {"document_id": str(target.spare), "vault_path": f"tenant/{target.tenant}/{uuid4()}"}
+    row |= {"document_id": str(target.spare), "event_id": str(target.event)}
+    row |= {"vault_path": f"tenant/{target.tenant}/{uuid4()}"}
     names = {"public.jobs": CLIENT_COLUMNS, "public.documents": DOCUMENT_COLUMNS}.get(name, ", ".join(columns))
     copy = f"select {names} from jsonb_populate_record(null::{name}, %(row)s)"
     yield Attack(
@@ -489,6 +515,7 @@ def test_deleting_a_tenant_leaves_nothing_of_it_and_its_worker_hears_so(world: W
     world.service.pause_jobs(tenant_id=tenant)
     populate_documents(world, tenant, "acme")
     populate_secrets(world, tenant, "acme")
+    populate_webhooks(world, tenant, "acme")
     tables = [row["name"] for row in world.rows(RELATIONS) if row["is_table"]]
     assert tables_that_name(tenant, tables, world) == {*tables} - NO_TENANTS
 

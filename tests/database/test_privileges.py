@@ -18,6 +18,8 @@ MAY_EXECUTE = {
         public.list_jobs public.queue_summary public.explain_job tickwork.obstacle
         public.estimate_extraction public.request_extraction tickwork.request_extraction
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
+        public.redeliver_webhook public.redeliver_webhooks public.test_webhook
+        tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
         tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.check_caller""",
     "authenticated service_role tickwork_owner": """
         tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
@@ -30,8 +32,9 @@ MAY_EXECUTE = {
         tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.purge_jobs tickwork.pause_jobs tickwork.resume_jobs
         tickwork.hold_lane tickwork.release_lane tickwork.limit_lane tickwork.list_holds tickwork.is_backoff
         tickwork.store_secret tickwork.rename_secret tickwork.drop_secrets tickwork.list_secrets
-        tickwork.is_evidence""",
-    "tickwork_worker": "tickwork.keep_secret tickwork.read_secrets",
+        tickwork.is_evidence
+        public.emit_event tickwork.emit_event_as_service public.purge_events tickwork.purge_events""",
+    "service_role tickwork_owner": "tickwork.hears_of_jobs tickwork.are_event_types",
     "tickwork_worker service_role": """
         public.claim_next_job public.claim_jobs public.heartbeat_job public.heartbeat_jobs public.hold_job
         public.complete_job public.fail_job public.release_job public.settle_jobs public.settle_and_claim
@@ -39,6 +42,9 @@ MAY_EXECUTE = {
         tickwork.claim_jobs tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
         tickwork.complete_job tickwork.fail_job tickwork.release_job tickwork.settle_jobs tickwork.settle_and_claim
         tickwork.hold_lane_of_job""",
+    "tickwork_worker": """
+        public.emit_held_event tickwork.emit_held_event public.note_delivery tickwork.note_delivery
+        tickwork.keep_secret tickwork.read_secrets""",
     "tickwork_worker service_role tickwork_owner": """
         tickwork.raise_lease_lost
         tickwork.separate_words tickwork.fold_umlauts tickwork.search_words tickwork.search_key
@@ -61,7 +67,14 @@ MAY_EXECUTE = {
         tickwork.remake_turns tickwork.scope_of tickwork.check_lane tickwork.wake_lane tickwork.shut_lane
         tickwork.lock_document_for_caller tickwork.end_extractions tickwork.search_across
         tickwork.search_parts tickwork.search_terms tickwork.search_queries tickwork.search_marks
-        tickwork.search_snippet tickwork.check_search tickwork.put_secret""",
+        tickwork.search_snippet tickwork.check_search tickwork.put_secret
+        tickwork.bound_lane tickwork.free_lane tickwork.check_purge
+        tickwork.emit_event tickwork.check_event tickwork.enqueue_deliveries tickwork.endpoint_lane
+        tickwork.enqueue_late_deliveries tickwork.end_deliveries tickwork.hears
+        tickwork.heard_jobs tickwork.is_heard_of tickwork.emit_job_events
+        tickwork.judge_endpoint tickwork.open_breaker tickwork.close_breaker tickwork.hasten_deliveries
+        tickwork.delivery_family tickwork.disable_endpoint
+        tickwork.raise_no_delivery tickwork.redeliver tickwork.may_act_for tickwork.lock_endpoint_for_caller""",
 }
 INNER_TABLES = "turns lines wakes served_types holds lanes buckets allowances secrets"
 CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id"
@@ -80,6 +93,9 @@ MAY_TOUCH = {
     "public.document_types": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=r",
     "public.document_words": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_corrections": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=r",
+    "public.webhook_endpoints": "authenticated=r service_role=arwd tickwork_owner=rw tickwork_worker=r",
+    "public.events": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.webhook_deliveries": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.jobs": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.job_attempts": "authenticated=r service_role=r tickwork_owner=arwd",
     **{f"public.jobs.{column}": "authenticated=a service_role=a" for column in CLIENT_COLUMNS.split(", ")},

@@ -1,0 +1,167 @@
+-- Who wants to hear of what happens, and where.
+
+create function tickwork.hears(event_types text[], type text)
+returns boolean
+language sql
+immutable
+set search_path = ''
+as $$
+  select cardinality(hears.event_types) = 0
+    or exists (
+      select
+      from unnest(hears.event_types) as filter
+      where filter in (hears.type, '*')
+        or (filter like '%.*' and starts_with(hears.type, left(filter, -1)))
+    );
+$$;
+
+comment on function tickwork.hears is
+  'Whether one of the filters lets the type through: the type itself, a beginning of it such as job.*, or none at all.';
+
+create function tickwork.hears_of_jobs(event_types text[])
+returns boolean
+language sql
+immutable
+set search_path = ''
+as $$
+  select cardinality(hears_of_jobs.event_types) = 0
+    or exists (
+      select
+      from unnest(hears_of_jobs.event_types) as filter
+      where filter = '*' or starts_with(filter, 'job.')
+    );
+$$;
+
+create function tickwork.are_event_types(event_types text[])
+returns boolean
+language sql
+immutable
+set search_path = ''
+as $$
+  select cardinality(are_event_types.event_types) <= 100
+    and not exists (
+      select
+      from unnest(are_event_types.event_types) as filter
+      where filter is null
+        or length(filter) > 100
+        or filter !~ '^([a-zA-Z0-9_]+\.)*([a-zA-Z0-9_]+|\*)$'
+    );
+$$;
+
+create table public.webhook_endpoints (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  url text not null,
+  description text not null default '',
+  event_types text[] not null default '{}',
+  header_prefix text not null default 'X-BPC-',
+  status text not null default 'active',
+  disabled_reason text,
+  breaker text not null default 'closed',
+  failures integer not null default 0,
+  failing_since timestamptz,
+  probes integer not null default 0,
+  probe_at timestamptz,
+  successes integer not null default 0,
+  hears_of_jobs boolean not null generated always as (tickwork.hears_of_jobs(event_types)) stored,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  -- Which addresses may be called is the operator's to say, and checked at every call.
+  constraint url_is_plain check (url ~ '^https?://[^/?#@\s]+([/?#][!-~]*)?$' and length(url) <= 2000),
+  constraint description_is_at_most_500_characters check (length(description) <= 500),
+  constraint event_types_are_types_or_beginnings check (tickwork.are_event_types(event_types)),
+  -- With one of these the headers would be taken for others.
+  constraint header_prefix_is_one check (
+    header_prefix ~ '^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*-$'
+    and length(header_prefix) <= 40
+    and lower(header_prefix) not in ('webhook-', 'proxy-')
+  ),
+  constraint status_is_known check (status in ('active', 'disabled')),
+  constraint breaker_is_known check (breaker in ('closed', 'open', 'recovering'))
+);
+
+comment on table public.webhook_endpoints is
+  'Where events are posted to. The operator and the application''s backend keep them; members read.';
+comment on column public.webhook_endpoints.event_types is
+  'Which events: exact types, or beginnings such as job.*; none is all.';
+comment on column public.webhook_endpoints.header_prefix is
+  'What the names of <prefix>Signature, <prefix>Event-Type and <prefix>Delivery-Id begin with.';
+comment on column public.webhook_endpoints.breaker is
+  'closed: deliveries flow. open: one at a time finds out whether it is back. recovering: they flow at a bounded rate.';
+comment on column public.webhook_endpoints.failures is 'How many attempts have failed in a row.';
+comment on column public.webhook_endpoints.failing_since is 'When the first of them did.';
+comment on column public.webhook_endpoints.probes is 'How many have been made since the breaker opened.';
+comment on column public.webhook_endpoints.probe_at is 'When the next one may start.';
+comment on column public.webhook_endpoints.successes is 'How many it has had since it is back.';
+
+create unique index webhook_endpoints_of_their_tenant on public.webhook_endpoints (tenant_id, id);
+-- Asked for by every settle: it is empty where nobody listens.
+create index webhook_endpoints_that_hear_of_jobs on public.webhook_endpoints (tenant_id)
+where hears_of_jobs and status = 'active';
+
+create trigger note_update
+before update on public.webhook_endpoints
+for each row
+execute function tickwork.note_update();
+
+create function tickwork.count_endpoints()
+returns trigger
+language plpgsql
+security definer -- counts as the queue, whoever inserts
+set search_path = ''
+as $$
+declare
+  most constant integer := 20;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('endpoints of ' || new.tenant_id, 0));
+
+  if (select count(*) from public.webhook_endpoints where webhook_endpoints.tenant_id = new.tenant_id) >= most then
+    raise exception 'tenant_id: tenant % has % endpoints, at most % are allowed', new.tenant_id, most, most
+      using errcode = 'TWBIG', hint = 'Delete one that is not needed any more.';
+  end if;
+
+  return new;
+end
+$$;
+
+create trigger count_endpoints
+before insert on public.webhook_endpoints
+for each row
+execute function tickwork.count_endpoints();
+
+alter function tickwork.count_endpoints owner to tickwork_owner;
+
+alter table public.webhook_endpoints enable row level security;
+alter table public.webhook_endpoints force row level security;
+
+create policy members_see_their_endpoints on public.webhook_endpoints
+for select to authenticated
+using (
+  tenant_id in (select tickwork.caller_tenants())
+  or (select tickwork.caller_is_platform_admin())
+);
+
+create policy the_worker_reads_endpoints on public.webhook_endpoints
+for select to tickwork_worker
+using (tenant_id = (select tickwork.held_tenant()));
+
+create policy the_queue_keeps_endpoints on public.webhook_endpoints
+for all to tickwork_owner
+using (true)
+with check (true);
+
+revoke all on public.webhook_endpoints from public, anon, authenticated, service_role;
+grant select on public.webhook_endpoints to authenticated, tickwork_worker;
+grant select, update on public.webhook_endpoints to tickwork_owner;
+grant select, insert, update, delete on public.webhook_endpoints to service_role;
+
+revoke execute on function
+  tickwork.hears,
+  tickwork.hears_of_jobs,
+  tickwork.are_event_types,
+  tickwork.count_endpoints
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.hears to tickwork_owner;
+-- Whoever inserts or updates evaluates them.
+grant execute on function tickwork.hears_of_jobs, tickwork.are_event_types to service_role, tickwork_owner;

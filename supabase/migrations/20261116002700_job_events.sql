@@ -1,0 +1,99 @@
+-- The queue's own events: job.done, job.failed, job.dead and job.cancelled, for tenants that listen.
+
+-- Asked before a job is settled, because afterwards nobody can tell a settled job from one that was lost. The rows
+-- are locked in the order in which they will be settled.
+
+create function tickwork.heard_jobs(outcomes tickwork.outcome[])
+returns uuid[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  return array(
+    select jobs.id
+    from (select * from unnest(heard_jobs.outcomes) as given order by given.job_id) as outcome
+    join public.jobs on jobs.id = outcome.job_id
+    where jobs.id = any (array(select given.job_id from unnest(heard_jobs.outcomes) as given))
+      and jobs.lease_token = outcome.lease_token
+      and tickwork.is_heard_of(jobs.tenant_id, jobs.type, null)
+    for no key update of jobs
+  );
+end
+$$;
+
+create function tickwork.is_heard_of(tenant_id uuid, type text, event_type text)
+returns boolean
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  -- Were there an event for each delivery, every delivery would bring another one.
+  return is_heard_of.type <> 'deliver_webhook'
+    and exists (
+      select
+      from public.webhook_endpoints
+      where webhook_endpoints.tenant_id = is_heard_of.tenant_id
+        and webhook_endpoints.hears_of_jobs
+        and webhook_endpoints.status = 'active'
+        and (
+          is_heard_of.event_type is null
+          or tickwork.hears(webhook_endpoints.event_types, is_heard_of.event_type)
+        )
+    );
+end
+$$;
+
+comment on function tickwork.is_heard_of is
+  'Whether the tenant wants to hear of this event of a job, or, where none is given, of any.';
+
+comment on function tickwork.heard_jobs is
+  'Of the jobs that are held under the tokens given, those whose tenant listens to what becomes of them.';
+
+create function tickwork.emit_job_events(job_ids uuid[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform tickwork.emit_event(
+    jobs.tenant_id,
+    'job.' || jobs.status,
+    'job:' || jobs.id,
+    -- Of the result only that there is one: it may be large, and whoever may read it asks for it.
+    jsonb_strip_nulls(jsonb_build_object(
+      'job_id', jobs.id,
+      'type', jobs.type,
+      'family', jobs.family,
+      'status', jobs.status,
+      'attempts', jobs.attempts,
+      'correlation_id', jobs.correlation_id,
+      'error_code', jobs.error_code,
+      'error_message', left(jobs.error_message, 1000),
+      'created_at', jobs.created_at,
+      'finished_at', jobs.finished_at
+    ))
+  )
+  from unnest(emit_job_events.job_ids) as ended(id)
+  join public.jobs on jobs.id = ended.id
+  where jobs.status in ('done', 'failed', 'dead', 'cancelled')
+    and tickwork.is_heard_of(jobs.tenant_id, jobs.type, 'job.' || jobs.status);
+end
+$$;
+
+comment on function tickwork.emit_job_events is
+  '-> queued. Emits an event for each of the jobs that has ended and whose tenant listens.';
+
+revoke execute on function
+  tickwork.heard_jobs,
+  tickwork.is_heard_of,
+  tickwork.emit_job_events
+from public, anon, authenticated, service_role;
+
+grant execute on function
+  tickwork.heard_jobs,
+  tickwork.is_heard_of,
+  tickwork.emit_job_events
+to tickwork_owner;

@@ -1,0 +1,442 @@
+-- A delivery's life: an attempt is noted, and one that is over can be made again.
+
+create function tickwork.note_delivery(
+  webhook_delivery_id uuid,
+  verdict text,
+  http_status integer,
+  response_headers jsonb,
+  response_body text,
+  latency_ms integer,
+  error_code text,
+  error_message text,
+  retry_after_seconds double precision
+)
+returns void
+language plpgsql
+volatile
+security definer -- the worker may not write deliveries, endpoints, holds and limits itself
+set search_path = ''
+as $$
+declare
+  endpoint public.webhook_endpoints;
+begin
+  if (note_delivery.verdict in ('delivered', 'down', 'throttled', 'refused', 'gone')) is not true then
+    raise exception 'verdict: must be delivered, down, throttled, refused or gone'
+      using errcode = 'TWARG', hint = 'supabase/README.md says what each means.';
+  end if;
+
+  -- Before the delivery: whoever deletes an endpoint locks the two in this order.
+  select webhook_endpoints.* into endpoint
+  from public.webhook_endpoints
+  where webhook_endpoints.id = (
+    select webhook_deliveries.webhook_endpoint_id
+    from public.webhook_deliveries
+    where webhook_deliveries.id = note_delivery.webhook_delivery_id
+      and webhook_deliveries.tenant_id = tickwork.held_tenant()
+      and webhook_deliveries.job_id = nullif(current_setting('tickwork.job_id', true), '')::uuid
+  )
+  for no key update;
+
+  if not found then
+    perform tickwork.raise_no_delivery(note_delivery.webhook_delivery_id);
+  end if;
+
+  update public.webhook_deliveries
+  set
+    status = case note_delivery.verdict
+      when 'delivered' then 'delivered'
+      when 'down' then 'pending'
+      when 'throttled' then 'pending'
+      else 'failed'
+    end,
+    attempts = webhook_deliveries.attempts + 1,
+    http_status = note_delivery.http_status,
+    response_headers = note_delivery.response_headers,
+    response_body = left(note_delivery.response_body, 4096),
+    latency_ms = note_delivery.latency_ms,
+    error_code = left(note_delivery.error_code, 100),
+    error_message = left(note_delivery.error_message, 1000),
+    attempted_at = clock_timestamp(),
+    delivered_at = case note_delivery.verdict when 'delivered' then clock_timestamp() end
+  where webhook_deliveries.id = note_delivery.webhook_delivery_id;
+
+  -- One that was disabled meanwhile has nothing more to be judged by.
+  if endpoint.status = 'active' then
+    perform tickwork.judge_endpoint(
+      endpoint,
+      note_delivery.verdict,
+      tickwork.check_delay('retry_after_seconds', note_delivery.retry_after_seconds),
+      coalesce(left(note_delivery.error_message, 300), '')
+    );
+  end if;
+end
+$$;
+
+create function public.note_delivery(
+  webhook_delivery_id uuid,
+  verdict text,
+  http_status integer default null,
+  response_headers jsonb default null,
+  response_body text default null,
+  latency_ms integer default null,
+  error_code text default null,
+  error_message text default null,
+  retry_after_seconds double precision default null
+)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.note_delivery(
+    note_delivery.webhook_delivery_id,
+    note_delivery.verdict,
+    note_delivery.http_status,
+    note_delivery.response_headers,
+    note_delivery.response_body,
+    note_delivery.latency_ms,
+    note_delivery.error_code,
+    note_delivery.error_message,
+    note_delivery.retry_after_seconds
+  );
+$$;
+
+comment on function public.note_delivery is
+  'running -> running. What came of an attempt to deliver, by the delivery''s own job, inside a transaction that '
+  'called hold_job: delivered, down, throttled, refused or gone. What follows for the endpoint is decided here. '
+  'Raises TWDLV, TWARG.';
+
+create function tickwork.raise_no_delivery(webhook_delivery_id uuid)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  raise exception 'webhook_delivery_id: there is no delivery %', coalesce(webhook_delivery_id::text, 'null')
+    using errcode = 'TWDLV', hint = 'webhook_deliveries shows those that you may see.';
+end
+$$;
+
+
+-- failed, delivered -> pending
+
+create function tickwork.redeliver_webhook(webhook_delivery_id uuid)
+returns public.webhook_deliveries
+language plpgsql
+volatile
+security definer -- members may not write deliveries themselves
+set search_path = ''
+as $$
+declare
+  delivery public.webhook_deliveries;
+  endpoint public.webhook_endpoints;
+begin
+  select * into delivery
+  from public.webhook_deliveries
+  where webhook_deliveries.id = redeliver_webhook.webhook_delivery_id
+    and tickwork.may_act_for(webhook_deliveries.tenant_id);
+
+  if not found then
+    perform tickwork.raise_no_delivery(redeliver_webhook.webhook_delivery_id);
+  end if;
+
+  endpoint := tickwork.lock_endpoint_for_caller(delivery.webhook_endpoint_id);
+
+  if endpoint.status <> 'active' or not exists (select from tickwork.redeliver(array[delivery.id])) then
+    raise exception 'delivery % cannot be made again: %', delivery.id,
+      case endpoint.status when 'active' then 'it is still pending' else 'its endpoint is disabled' end
+      using errcode = 'TWSTA', hint = 'Wait for its next attempt, or enable the endpoint.';
+  end if;
+
+  select * into delivery
+  from public.webhook_deliveries
+  where webhook_deliveries.id = delivery.id;
+
+  return delivery;
+end
+$$;
+
+create function public.redeliver_webhook(webhook_delivery_id uuid)
+returns public.webhook_deliveries
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.redeliver_webhook(redeliver_webhook.webhook_delivery_id);
+$$;
+
+comment on function public.redeliver_webhook is
+  '-> queued. Makes a delivery that was delivered or has failed once more, under the same ids. Raises TWDLV, TWSTA.';
+
+create function tickwork.redeliver_webhooks(webhook_endpoint_id uuid, since timestamptz, only_failed boolean)
+returns integer
+language plpgsql
+volatile
+security definer -- members may not write deliveries themselves
+set search_path = ''
+as $$
+declare
+  endpoint constant public.webhook_endpoints := tickwork.lock_endpoint_for_caller(
+    redeliver_webhooks.webhook_endpoint_id
+  );
+begin
+  perform tickwork.check_run_at(redeliver_webhooks.since);
+
+  if endpoint.status <> 'active' then
+    raise exception 'endpoint % is disabled', endpoint.id
+      using errcode = 'TWSTA', hint = 'Enable it first.';
+  end if;
+
+  return (
+    select count(*)
+    from tickwork.redeliver(array(
+      select webhook_deliveries.id
+      from public.webhook_deliveries
+      where webhook_deliveries.tenant_id = endpoint.tenant_id
+        and webhook_deliveries.webhook_endpoint_id = endpoint.id
+        and webhook_deliveries.created_at >= redeliver_webhooks.since
+        and webhook_deliveries.status <> 'pending'
+        and (webhook_deliveries.status = 'failed' or redeliver_webhooks.only_failed is not true)
+      order by webhook_deliveries.created_at
+      limit 10000
+    ))
+  );
+end
+$$;
+
+create function public.redeliver_webhooks(
+  webhook_endpoint_id uuid,
+  since timestamptz,
+  only_failed boolean default true
+)
+returns integer
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.redeliver_webhooks(
+    redeliver_webhooks.webhook_endpoint_id, redeliver_webhooks.since, redeliver_webhooks.only_failed
+  );
+$$;
+
+comment on function public.redeliver_webhooks is
+  '-> queued. Makes all deliveries of an endpoint since a time once more that have failed, or, with only_failed => '
+  'false, those that were delivered too; at most 10,000, and answers how many. Raises TWEND, TWSTA, TWRUN.';
+
+create function tickwork.redeliver(delivery_ids uuid[])
+returns setof uuid
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  again uuid[];
+begin
+  with put_back as (
+    update public.webhook_deliveries
+    set
+      status = 'pending',
+      job_id = gen_random_uuid(),
+      delivered_at = null,
+      error_code = null,
+      error_message = null
+    where webhook_deliveries.id = any (redeliver.delivery_ids)
+      and webhook_deliveries.status <> 'pending'
+    returning webhook_deliveries.id
+  )
+  select array_agg(put_back.id)
+  into again
+  from put_back;
+
+  if again is not null then
+    perform tickwork.enqueue_deliveries(again);
+  end if;
+
+  return query
+  select *
+  from unnest(again);
+end
+$$;
+
+create function tickwork.may_act_for(tenant_id uuid)
+returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select tickwork.caller_is_service()
+    or tickwork.caller_is_platform_admin()
+    or may_act_for.tenant_id in (select tickwork.caller_tenants());
+$$;
+
+create function tickwork.lock_endpoint_for_caller(webhook_endpoint_id uuid)
+returns public.webhook_endpoints
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  endpoint public.webhook_endpoints;
+begin
+  select * into endpoint
+  from public.webhook_endpoints
+  where webhook_endpoints.id = lock_endpoint_for_caller.webhook_endpoint_id
+    and tickwork.may_act_for(webhook_endpoints.tenant_id)
+  for no key update;
+
+  -- The same answer for a foreign and a missing one: ids are nobody else's business.
+  if not found then
+    raise exception 'webhook_endpoint_id: there is no endpoint %',
+      coalesce(lock_endpoint_for_caller.webhook_endpoint_id::text, 'null')
+      using errcode = 'TWEND', hint = 'webhook_endpoints shows those that you may see.';
+  end if;
+
+  perform tickwork.wait_for_disk();
+  return endpoint;
+end
+$$;
+
+create function tickwork.test_webhook(webhook_endpoint_id uuid)
+returns public.webhook_deliveries
+language plpgsql
+volatile
+security definer -- members may not write events themselves
+set search_path = ''
+as $$
+declare
+  endpoint constant public.webhook_endpoints := tickwork.lock_endpoint_for_caller(test_webhook.webhook_endpoint_id);
+  delivery public.webhook_deliveries;
+begin
+  if endpoint.status <> 'active' then
+    raise exception 'endpoint % is disabled', endpoint.id
+      using errcode = 'TWSTA', hint = 'Enable it first.';
+  end if;
+
+  with event as (
+    insert into public.events (tenant_id, type, aggregate, payload)
+    values (
+      endpoint.tenant_id, 'webhook_endpoint.test', 'webhook_endpoint:' || endpoint.id,
+      jsonb_build_object('webhook_endpoint_id', endpoint.id)
+    )
+    returning events.id
+  )
+  insert into public.webhook_deliveries (tenant_id, webhook_endpoint_id, event_id)
+  select endpoint.tenant_id, endpoint.id, event.id
+  from event
+  returning webhook_deliveries.* into delivery;
+
+  perform tickwork.enqueue_deliveries(array[delivery.id]);
+  return delivery;
+end
+$$;
+
+create function public.test_webhook(webhook_endpoint_id uuid)
+returns public.webhook_deliveries
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.test_webhook(test_webhook.webhook_endpoint_id);
+$$;
+
+comment on function public.test_webhook is
+  '-> queued. Sends the event webhook_endpoint.test to one endpoint, whatever its filters say, and answers the '
+  'delivery. Raises TWEND, TWSTA.';
+
+
+-- -> gone
+
+create function tickwork.purge_events(older_than interval, batch_size integer)
+returns integer
+language plpgsql
+volatile
+security definer -- nobody may delete events itself
+set search_path = ''
+as $$
+declare
+  purged integer;
+begin
+  perform tickwork.check_purge(purge_events.older_than, purge_events.batch_size);
+
+  with old_events as (
+    select events.id
+    from public.events
+    where events.occurred_at < now() - purge_events.older_than
+      and not exists (
+        select
+        from public.webhook_deliveries
+        where webhook_deliveries.tenant_id = events.tenant_id
+          and webhook_deliveries.event_id = events.id
+          and webhook_deliveries.status = 'pending'
+      )
+    order by events.occurred_at
+    limit purge_events.batch_size
+    for update skip locked
+  )
+  delete from public.events
+  using old_events
+  where events.id = old_events.id;
+
+  get diagnostics purged = row_count;
+  return purged;
+end
+$$;
+
+create function public.purge_events(older_than interval, batch_size integer default 1000)
+returns integer
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.purge_events(purge_events.older_than, purge_events.batch_size);
+$$;
+
+comment on function public.purge_events is
+  '-> gone. Deletes one batch of the events that happened so long ago, with their deliveries, the oldest first, and '
+  'answers how many. What is still to be delivered stays. Call it again until it answers 0. Raises TWARG.';
+
+alter function tickwork.note_delivery owner to tickwork_owner;
+alter function tickwork.redeliver_webhook owner to tickwork_owner;
+alter function tickwork.redeliver_webhooks owner to tickwork_owner;
+alter function tickwork.test_webhook owner to tickwork_owner;
+alter function tickwork.purge_events owner to tickwork_owner;
+
+revoke execute on function
+  tickwork.raise_no_delivery,
+  tickwork.redeliver,
+  tickwork.may_act_for,
+  tickwork.lock_endpoint_for_caller,
+  tickwork.note_delivery,
+  tickwork.redeliver_webhook,
+  tickwork.redeliver_webhooks,
+  tickwork.test_webhook,
+  tickwork.purge_events,
+  public.note_delivery,
+  public.redeliver_webhook,
+  public.redeliver_webhooks,
+  public.test_webhook,
+  public.purge_events
+from public, anon, authenticated, service_role;
+
+grant execute on function
+  tickwork.raise_no_delivery,
+  tickwork.redeliver,
+  tickwork.may_act_for,
+  tickwork.lock_endpoint_for_caller
+to tickwork_owner;
+
+grant execute on function public.note_delivery, tickwork.note_delivery to tickwork_worker;
+
+grant execute on function
+  public.redeliver_webhook,
+  public.redeliver_webhooks,
+  public.test_webhook,
+  tickwork.redeliver_webhook,
+  tickwork.redeliver_webhooks,
+  tickwork.test_webhook
+to authenticated, service_role;
+
+grant execute on function public.purge_events, tickwork.purge_events to service_role;

@@ -1,0 +1,270 @@
+"""Events: stored with their deliveries or not at all, told to whoever listens and to nobody else."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from tests.crowd import transaction
+from tests.receivers import deliveries, emit, endpoint
+from tests.world import World
+from tickwork import events
+from tickwork.errors import InvalidRequest, LeaseLost
+from tickwork.webhooks import Webhooks
+
+
+def types(world: World, tenant: UUID | None = None) -> list[str]:
+    rows = world.rows(
+        "select type from events where tenant_id = coalesce(%s, tenant_id) order by occurred_at, id", tenant
+    )
+    return [row["type"] for row in rows]
+
+
+def test_an_event_is_delivered_to_each_endpoint_that_wants_it(world: World) -> None:
+    tenant, stranger = world.tenant(), world.tenant("birch")
+    wanted = [
+        endpoint(world, tenant),
+        endpoint(world, tenant, "*"),
+        endpoint(world, tenant, "invoice.paid"),
+        endpoint(world, tenant, "order.made", "invoice.*"),
+    ]
+    for filters in (["invoice"], ["invoice.paid.late"], ["invoice.pai"], ["inv.*"], ["order.*"]):
+        endpoint(world, tenant, *filters)
+    endpoint(world, tenant, status="disabled")
+    endpoint(world, stranger)
+
+    event = emit(world, tenant, amount=3)
+
+    made = deliveries(world)
+    assert {each["webhook_endpoint_id"] for each in made} == {*wanted}
+    assert {each["event_id"] for each in made} == {event}
+    jobs = {row["id"]: row for row in world.rows("select * from jobs")}
+    assert {each["job_id"] for each in made} == jobs.keys()
+    for each in made:
+        job = jobs[each["job_id"]]
+        assert (job["type"], job["source"], job["source_ref"]) == ("deliver_webhook", "event", str(event))
+        assert (job["lane"], job["tenant_id"]) == (f"endpoint:{each['webhook_endpoint_id']}", tenant)
+        assert job["payload"] == {"webhook_delivery_id": str(each["id"])}
+
+
+def test_event_and_deliveries_are_committed_together_or_not_at_all(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant)
+    connection = transaction(world)
+
+    connection.execute("select emit_event(%s, 'invoice.paid')", [tenant])
+    connection.rollback()
+
+    assert (world.rows("select from events"), deliveries(world), world.rows("select from jobs")) == ([], [], [])
+
+    connection.execute("select emit_event(%s, 'invoice.paid')", [tenant])
+    assert world.rows("select from events") == []
+    connection.commit()
+
+    assert [len(rows) for rows in (world.rows("select from events"), deliveries(world))] == [1, 1]
+    assert world.value("select count(*) from jobs") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"type": ""}, "TWARG"),
+        ({"type": None}, "TWARG"),
+        ({"type": "invoice."}, "TWARG"),
+        ({"type": "invoice paid"}, "TWARG"),
+        ({"type": "a" * 101}, "TWARG"),
+        ({"type": "a", "aggregate": ""}, "TWKEY"),
+        ({"type": "a", "aggregate": "x" * 201}, "TWBIG"),
+        ({"type": "a", "payload": ["x"]}, "TWPAY"),
+        ({"type": "a", "payload": {"x": "y" * 65_536}}, "TWBIG"),
+        ({"type": "a", "tenant_id": uuid4()}, "TWTNT"),
+    ],
+)
+def test_what_is_no_event_is_refused(world: World, arguments: dict[str, Any], code: str) -> None:
+    given = {"tenant_id": world.tenant(), **arguments}
+
+    with pytest.raises(InvalidRequest) as refused:
+        Webhooks(world.service.database).emit_event(**given)
+
+    assert refused.value.sqlstate == code
+    assert types(world) == []
+
+
+def test_a_payload_may_be_as_large_as_allowed(world: World) -> None:
+    tenant = world.tenant()
+
+    emit(world, tenant, x="y" * (65_536 - len('{"x": ""}')))
+
+    assert types(world) == ["invoice.paid"]
+
+
+def test_a_member_forges_no_event(world: World) -> None:
+    tenant = world.tenant()
+    member = world.member_of(tenant, role="owner")
+
+    for statement in (
+        f"select emit_event('{tenant}', 'job.done')",
+        f"select tickwork.emit_event('{tenant}', 'job.done', null, '{{}}')",
+        f"select tickwork.emit_event_as_service('{tenant}', 'job.done', null, '{{}}')",
+        "select emit_held_event('job.done')",
+        f"insert into events (tenant_id, type) values ('{tenant}', 'job.done')",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            member.execute(statement)
+
+    assert types(world) == []
+
+
+def test_a_worker_emits_for_the_tenant_whose_job_it_holds_and_for_no_other(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, world.tenant("birch"))
+    job = world.running_job(tenant=tenant)
+
+    with pytest.raises(LeaseLost):
+        world.queue.database.transaction(lambda connection: events.emit_held_event(connection, "document.imported"))
+
+    def emit_held(connection: Any) -> None:
+        world.queue.hold_job(job, connection)
+        events.emit_held_event(connection, "document.imported", "document:1", {"name": "x"})
+
+    world.queue.database.transaction(emit_held)
+
+    event = world.row("select * from events")
+    assert (event["tenant_id"], event["type"], event["payload"]) == (tenant, "document.imported", {"name": "x"})
+    assert deliveries(world) == []
+
+
+def test_each_way_in_which_a_job_ends_is_an_event_for_tenants_that_listen(world: World) -> None:
+    tenant, deaf = world.tenant(), world.tenant("deaf")
+    endpoint(world, tenant, "job.*")
+    endpoint(world, deaf, "invoice.*")
+    error = {"code": "BROKEN", "message": "It broke"}
+    for one in (tenant, deaf):
+        world.queue.complete_job(world.running_job(tenant=one))
+        world.queue.fail_job(world.running_job(tenant=one), error, retryable=False)
+        world.queue.fail_job(world.running_job(tenant=one, max_attempts=1), error)
+        world.service.cancel_job(world.job(tenant=one).id)
+        cancelled = world.running_job(tenant=one)
+        world.service.cancel_job(cancelled.id)
+        world.queue.release_job(cancelled)
+        world.expire(world.running_job(tenant=one, max_attempts=1))
+        world.service.reap_expired_leases()
+        # Neither of these is an end.
+        retried = world.running_job(tenant=one)
+        world.queue.fail_job(retried, error, retry_after_seconds=1000)
+        world.run("update jobs set attempts = max_attempts where id = %s", retried.id)
+        world.service.reap_expired_leases()
+
+    assert types(world, deaf) == []
+    assert types(world, tenant) == [
+        *("job.done", "job.failed", "job.dead", "job.cancelled", "job.cancelled", "job.dead", "job.dead")
+    ]
+    failed = world.row("select * from events where type = 'job.failed'")
+    job = world.row("select * from jobs where status = 'failed' and tenant_id = %s", tenant)
+    assert failed["aggregate"] == f"job:{job['id']}"
+    assert failed["payload"].items() >= {"job_id": str(job["id"]), "error_code": "BROKEN", "attempts": 1}.items()
+
+
+def test_the_jobs_of_a_batch_are_told_one_by_one(world: World) -> None:
+    tenant, deaf = world.tenant(), world.tenant("deaf")
+    endpoint(world, tenant)
+    for one in (tenant, tenant, deaf):
+        world.job(tenant=one)
+    jobs = world.queue.claim_jobs("test", 3)
+    outcomes = [
+        {"job_id": str(job.id), "lease_token": str(job.lease_token), "status": status, "retryable": False}
+        for job, status in zip(jobs, ("done", "failed", "done"), strict=True)
+    ]
+
+    world.queue.settle_jobs(outcomes)
+
+    expected = sorted(
+        f"job.{outcome['status']}" for job, outcome in zip(jobs, outcomes, strict=True) if job.tenant_id == tenant
+    )
+    assert sorted(types(world)) == expected
+
+
+def test_a_zombie_tells_nothing(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant)
+    zombie = world.running_job(tenant=tenant)
+    world.expire(zombie)
+    job = world.claim()
+    world.queue.complete_job(job)
+
+    with pytest.raises(LeaseLost):
+        world.other_queue.complete_job(zombie)
+    world.other_queue.settle_jobs(
+        [{"job_id": str(zombie.id), "lease_token": str(zombie.lease_token), "status": "done"}]
+    )
+
+    assert types(world) == ["job.done"]
+
+
+def test_only_the_events_that_are_wanted_are_stored_of_jobs(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant, "job.failed")
+
+    world.queue.complete_job(world.running_job(tenant=tenant))
+    world.queue.fail_job(world.running_job(tenant=tenant), {"code": "X"}, retryable=False)
+
+    assert types(world) == ["job.failed"]
+
+
+def test_a_delivery_is_no_event_of_its_own(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant)
+    emit(world, tenant)
+
+    world.queue.complete_job(world.claim("webhook"))
+
+    assert types(world) == ["invoice.paid"]
+
+
+def test_a_full_queue_neither_refuses_the_end_of_a_job_nor_loses_the_delivery(world: World) -> None:
+    tenant = world.tenant()
+    job = world.running_job(tenant=tenant)
+    endpoint(world, tenant)
+    world.run("update organizations set max_queued = 0")
+
+    world.queue.complete_job(job)
+
+    assert (world.reload(job).status, types(world)) == ("done", ["job.done"])
+    assert [(each["status"], each["job_id"]) for each in deliveries(world)] == [("pending", None)]
+
+    world.service.reap_expired_leases()
+    assert world.queue.claim_next_job("webhook") is None
+    world.run("update organizations set max_queued = 10")
+    world.service.reap_expired_leases()
+
+    claimed = world.claim("webhook")
+    assert [each["job_id"] for each in deliveries(world)] == [claimed.id]
+
+
+def test_an_inactive_type_keeps_deliveries_waiting(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant)
+    world.run("update job_types set is_active = false where key = 'deliver_webhook'")
+
+    emit(world, tenant)
+    world.service.reap_expired_leases()
+    assert deliveries(world)[0]["job_id"] is None
+
+    world.run("update job_types set is_active = true where key = 'deliver_webhook'")
+    world.service.reap_expired_leases()
+    assert world.claim("webhook").id == deliveries(world)[0]["job_id"]
+
+
+def test_old_events_are_purged_but_not_what_is_still_to_be_delivered(world: World) -> None:
+    tenant = world.tenant()
+    emit(world, tenant, "old.told")
+    endpoint(world, tenant)
+    emit(world, tenant, "old.untold")
+    world.run("update events set occurred_at = now() - interval '31 days'")
+    emit(world, tenant, "new.untold")
+    webhooks = Webhooks(world.service.database)
+
+    assert webhooks.purge_events("30 days") == 1  # type: ignore[arg-type]
+
+    assert sorted(types(world)) == ["new.untold", "old.untold"]

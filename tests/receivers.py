@@ -1,0 +1,62 @@
+"""Endpoints, events and deliveries, for tests."""
+
+from typing import Any
+from uuid import UUID
+
+from tests.world import World
+from tickwork import events
+from tickwork.jobs import Job
+from tickwork.webhooks import Webhooks
+
+URL = "https://hooks.example/in"
+
+
+def endpoint(world: World, tenant: UUID, *event_types: str, url: str = URL, **columns: Any) -> UUID:
+    values = {"tenant_id": tenant, "url": url, "event_types": list(event_types), **columns}
+    marks = ", ".join(f"%({name})s" for name in values)
+    query = f"insert into webhook_endpoints ({', '.join(values)}) values ({marks}) returning id"
+    row = world.admin.execute(query, values).fetchone()
+    assert row is not None
+    found: UUID = row["id"]
+    return found
+
+
+def emit(world: World, tenant: UUID, type: str = "invoice.paid", **payload: Any) -> UUID:
+    return Webhooks(world.service.database).emit_event(tenant, type, "invoice:1", payload)
+
+
+def deliveries(world: World, endpoint: UUID | None = None) -> list[dict[str, Any]]:
+    return world.rows(
+        "select * from webhook_deliveries where webhook_endpoint_id = coalesce(%s, webhook_endpoint_id) "
+        "order by created_at, id",
+        endpoint,
+    )
+
+
+def note(world: World, job: Job, verdict: events.Verdict, **fields: Any) -> None:
+    """What a handler notes of its job's delivery."""
+
+    def work(connection: Any) -> None:
+        world.queue.hold_job(job, connection)
+        events.note_delivery(connection, UUID(job.payload["webhook_delivery_id"]), verdict, **fields)
+
+    world.queue.database.transaction(work)
+
+
+def attempt(world: World, verdict: events.Verdict, **fields: Any) -> Job:
+    """Claim the next delivery and end it as its handler would."""
+    job = world.claim("webhook")
+    note(world, job, verdict, **fields)
+    if verdict == "delivered":
+        return world.queue.complete_job(job)
+    retryable = verdict in ("down", "throttled")
+    return world.queue.fail_job(job, {"code": verdict.upper(), "message": verdict}, retryable=retryable)
+
+
+def state(world: World, endpoint: UUID) -> dict[str, Any]:
+    return world.row("select * from webhook_endpoints where id = %s", endpoint)
+
+
+def make_due(world: World) -> None:
+    """Let the backoff of every job pass."""
+    world.run("update jobs set run_at = clock_timestamp() where status = 'queued' and run_at > clock_timestamp()")
