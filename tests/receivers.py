@@ -1,14 +1,25 @@
 """Endpoints, events and deliveries, for tests."""
 
+from base64 import b64encode
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from tests.world import World
 from tickwork import events
+from tickwork.endpoints import Endpoints
+from tickwork.handler import Handlers
+from tickwork.handlers.deliver_webhook import DELIVER_WEBHOOK
+from tickwork.handlers.http_request import HTTP_REQUEST
 from tickwork.jobs import Job
+from tickwork.runtime import Deadline, work
+from tickwork.safe import Safe
 from tickwork.webhooks import Webhooks
 
 URL = "https://hooks.example/in"
+KEY = b64encode(bytes(range(32))).decode()
+HANDLERS: Handlers = {"deliver_webhook": DELIVER_WEBHOOK, "http_request": HTTP_REQUEST}
 
 
 def endpoint(world: World, tenant: UUID, *event_types: str, url: str = URL, **columns: Any) -> UUID:
@@ -60,3 +71,38 @@ def state(world: World, endpoint: UUID) -> dict[str, Any]:
 def make_due(world: World) -> None:
     """Let the backoff of every job pass."""
     world.run("update jobs set run_at = clock_timestamp() where status = 'queued' and run_at > clock_timestamp()")
+
+
+class Sender:
+    """A tenant with an endpoint and its secret, and a function that delivers."""
+
+    def __init__(self, world: World, tenant: UUID | None = None) -> None:
+        self.world = world
+        self.endpoints = Endpoints(world.service.database, Safe(KEY))
+        self.tenant = tenant or world.tenant()
+
+    def add(self, url: str, *event_types: str, **columns: Any) -> tuple[UUID, str]:
+        row, secret = self.endpoints.add(self.tenant, url, list(event_types), **columns)
+        return row["id"], secret
+
+    def emit(self, type: str = "invoice.paid", **payload: Any) -> UUID:
+        return emit(self.world, self.tenant, type, **payload)
+
+    def work(self) -> None:
+        """Deliver all that is due."""
+        work(self.world.queue, "webhook", HANDLERS, Deadline(120, 100))
+
+    def delivery(self) -> dict[str, Any]:
+        (found,) = deliveries(self.world)
+        return found
+
+    def job(self) -> Job:
+        return Job(**self.world.row("select * from jobs where id = %s", self.delivery()["job_id"]))
+
+
+@pytest.fixture
+def sender(world: World, monkeypatch: pytest.MonkeyPatch) -> Sender:
+    settings = {"DATABASE_URL": world.worker_url, "SECRET_KEY": KEY, "OUTBOUND_ALLOW": "loopback", "OUTBOUND_HTTP": "1"}
+    for name, value in settings.items():
+        monkeypatch.setenv(f"TICKWORK_{name}", value)
+    return Sender(world)

@@ -116,3 +116,20 @@ def test_only_the_beginning_is_looked_at(office: Office, size: int) -> None:
     id = classified(office, "long.md", LEASE + "\n\nRechnung Rechnungsnummer Zahlbetrag\n" * size)
 
     assert office.world.value("select doc_type from documents where id = %s", id) == "lease"
+
+
+def test_reading_and_classifying_are_events(office: Office) -> None:
+    id = classified(office, "Mietvertrag.md", LEASE)
+
+    events = office.world.rows("select * from events order by occurred_at")
+    assert [event["type"] for event in events] == ["document.extracted", "document.classified"]
+    assert {event["aggregate"] for event in events} == {f"document:{id}"}
+    assert events[0]["payload"].items() >= {"document_id": str(id), "name": "Mietvertrag.md", "engine": "local"}.items()
+    assert events[1]["payload"]["doc_type"] == "lease"
+
+
+def test_an_attempt_that_is_not_completed_is_no_event(office: Office) -> None:
+    id = office.add("empty.txt", "")
+
+    assert office.extract(id).status == "failed"
+    assert office.world.rows("select from events") == []

@@ -13,10 +13,10 @@ FAMILIES = {
     "extract": ["extract_document"],
     "import": ["import_dropbox", "import_gdrive", "import_onedrive"],
     "classify": ["classify_document"],
-    "webhook": ["deliver_webhook"],
+    "webhook": ["deliver_webhook", "http_request"],
 }
 # What becomes of a job with an empty payload: its handler refuses it, or there is none yet.
-CODES = {"extract": "INVALID_PAYLOAD", "classify": "INVALID_PAYLOAD"}
+CODES = {"extract": "INVALID_PAYLOAD", "classify": "INVALID_PAYLOAD", "webhook": "INVALID_PAYLOAD"}
 
 
 def test_every_function_has_types_and_every_type_a_function(world: World) -> None:

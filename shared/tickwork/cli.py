@@ -9,10 +9,15 @@ import typer
 from typer.exceptions import TyperException
 
 from tickwork import cli_documents, cli_input, migrations
+from tickwork.cli_options import AsJson, DatabaseUrl, Tenant
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
+from tickwork.cli_secrets import secrets_app
+from tickwork.cli_webhooks import Desk, webhooks_app
 from tickwork.database import Database
 from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
+from tickwork.http import Policy
 from tickwork.jobs import Job, Status
+from tickwork.outbound import policy_of
 from tickwork.queue import Queue
 from tickwork.safe import Safe
 from tickwork.settings import load_settings
@@ -22,15 +27,12 @@ documents_app = typer.Typer(help="List documents, or add some.", invoke_without_
 app.add_typer(documents_app, name="documents")
 tenants_app = typer.Typer(help="List the tenants, or add one.", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(tenants_app, name="tenants")
+app.add_typer(webhooks_app, name="webhooks")
+app.add_typer(secrets_app, name="secrets")
 
 HOME = Path(os.environ.get("TICKWORK_HOME") or ".tickwork")
 STATUSES = get_args(Status)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-DatabaseUrl = Annotated[
-    str | None,
-    typer.Option("--database-url", help="By default TICKWORK_DATABASE_URL, or else the running local stack."),
-]
 Functions = Annotated[
     Path | None, typer.Option("--functions", help="The folder of the functions; by default that of the repository.")
 ]
@@ -77,8 +79,11 @@ def explained(error: Exception) -> tuple[str, str | None]:
 
 
 @app.callback()
-def options(debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False) -> None:
+def options(
+    context: typer.Context, debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False
+) -> None:
     """Durable background jobs on Postgres."""
+    context.obj = Desk(connected, chosen_safe, chosen_policy)
 
 
 @app.command()
@@ -223,7 +228,6 @@ def cancel(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = Fa
 DocType = Annotated[str | None, typer.Option("--type", help="Such as lease or invoice.")]
 Family = Annotated[str | None, typer.Option(help="Such as extract.")]
 Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]
-Tenant = Annotated[str | None, typer.Option(help="Id or name of a tenant.")]
 
 
 @app.command()
@@ -273,13 +277,15 @@ def worker(
     """Work off one family until stopped."""
     from tickwork.serve import worker_name
     from tickwork.worker import Worker
-    from tickwork_local.stack import FUNCTIONS, find_stack, own_secret_key
+    from tickwork_local.stack import FUNCTIONS, find_stack, own_outbound, own_secret_key
 
     # The function reads it as well, when its handlers are loaded.
     os.environ["TICKWORK_DATABASE_URL"] = chosen_url(database_url, is_worker=True)
     if stack := find_stack(HOME):
         os.environ.setdefault("TICKWORK_VAULT_URL", stack.vault_url)
         os.environ.setdefault("TICKWORK_SECRET_KEY", own_secret_key(stack.home))
+        for name, value in own_outbound().items():
+            os.environ.setdefault(name, value)
     settings = load_settings()
     handlers = cli_input.handlers(functions or FUNCTIONS, family)
     queue = Queue(Database(settings.database_url, f"tickwork {family} worker"), worker_name(family))
@@ -447,6 +453,15 @@ def chosen_safe() -> Safe:
     if stack := find_stack(HOME):
         return Safe(own_secret_key(stack.home))
     return Safe(None)
+
+
+def chosen_policy() -> Policy:
+    """Whom the functions may call, as the environment says or as the running local stack has told them."""
+    from tickwork_local.stack import find_stack, own_outbound
+
+    stack = find_stack(HOME)
+    environment = {**(own_outbound() if stack else {}), **os.environ, "TICKWORK_DATABASE_URL": "postgresql://"}
+    return policy_of(load_settings(environment))
 
 
 def say(job: Job, as_json: bool, verb: str = "is") -> None:

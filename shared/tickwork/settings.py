@@ -5,6 +5,7 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping
 from importlib.util import find_spec
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated
 
 import psycopg
@@ -88,6 +89,25 @@ def keys_of(keys: str) -> list[bytes]:
     return decoded
 
 
+def _are_networks(networks: str | None) -> str | None:
+    networks_of(networks)
+    return networks
+
+
+def networks_of(networks: str | None) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Those that a list names; the word `loopback` is both of this machine's own."""
+    listed = [each.strip() for each in (networks or "").split(",") if each.strip()]
+    try:
+        return tuple(ip_network(name) for each in listed for name in (LOOPBACK if each == "loopback" else (each,)))
+    except ValueError:
+        raise ValueError(
+            "must be networks such as 10.1.0.0/16 or fd00::/64, or loopback, with commas between"
+        ) from None
+
+
+LOOPBACK = ("127.0.0.0/8", "::1/128")
+
+
 def _is_http_url(url: str | None) -> str | None:
     if url is not None and not url.startswith(("https://", "http://")):
         raise ValueError("must start with https://, or http:// for a server in your own network")
@@ -118,6 +138,11 @@ class Settings(BaseModel):
     unstructured_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
     unstructured_api_key: str | None = None
     secret_key: Annotated[str | None, AfterValidator(_are_keys)] = None
+    outbound_allow: Annotated[str | None, AfterValidator(_are_networks)] = None
+    outbound_block: Annotated[str | None, AfterValidator(_are_networks)] = None
+    outbound_http: bool = False
+    outbound_authorities: str | None = None
+    webhook_seconds: float = Field(default=30, gt=0, le=30)
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -108,7 +108,8 @@ values
   ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000),
   ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000),
   ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000),
-  ('classify_document', 'classify', 'Find out what kind of document it is', 60);
+  ('classify_document', 'classify', 'Find out what kind of document it is', 60),
+  ('http_request', 'webhook', 'Call an HTTP API', 60);
 
 -- The schedule of Standard Webhooks, some 75 hours in all. So many at once, that a tenant whose receivers are slow
 -- leaves workers for the others; raise it with the number of instances of the function.

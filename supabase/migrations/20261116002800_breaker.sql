@@ -195,7 +195,7 @@ comment on function tickwork.disable_endpoint is
 create function tickwork.follow_endpoint()
 returns trigger
 language plpgsql
-security definer -- nobody may touch jobs, lanes and holds
+security definer -- nobody may touch jobs, lanes, holds and secrets
 set search_path = ''
 as $$
 declare
@@ -232,6 +232,12 @@ begin
     and webhook_deliveries.tenant_id = old.tenant_id
     and webhook_deliveries.job_id is null
     and webhook_deliveries.status = 'pending';
+
+  if tg_op = 'DELETE' then
+    delete from tickwork.secrets
+    where secrets.tenant_id = old.tenant_id
+      and secrets.owner = lane;
+  end if;
 
   if exists (select from public.organizations where organizations.id = old.tenant_id) then
     perform tickwork.bound_lane(tickwork.delivery_family(), old.tenant_id, lane, null, null);

@@ -91,12 +91,18 @@ def running_stack(
             "TICKWORK_DATABASE_URL": worker_url,
             "TICKWORK_VAULT_URL": vault_url,
             "TICKWORK_SECRET_KEY": os.environ.get("TICKWORK_SECRET_KEY") or own_secret_key(home),
+            **{name: os.environ.get(name) or value for name, value in own_outbound().items()},
         }
         urls = cleanup.enter_context(Functions(functions, settings, home / "logs")).urls
         stack = Stack(home, os.getpid(), server.url(DATABASE), worker_url, vault_url, urls)
         cleanup.enter_context(Ticker(stack.database_url, urls, tick_seconds, home / "logs" / "ticker.log"))
         (home / "stack.json").write_text(json.dumps(stack.as_json(), indent=2))
         yield stack
+
+
+def own_outbound() -> dict[str, str]:
+    """Receivers and APIs of a developer are on this machine, without certificates."""
+    return {"TICKWORK_OUTBOUND_ALLOW": "loopback", "TICKWORK_OUTBOUND_HTTP": "true"}
 
 
 def own_secret_key(home: Path) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from tickwork.classifier import Classification, classify, words_of
 from tickwork.classifier.stored import examples_of, remember_words, types_of
 from tickwork.errors import Permanent
+from tickwork.events import emit_held_event
 from tickwork.handler import Handler, Tools
 from tickwork.jobs import Done
 
@@ -96,6 +97,8 @@ def store(document_id: UUID, tenant_id: UUID, words: list[str], result: Result, 
         """,
         {**result.model_dump(), "document_id": document_id},
     )
+    told = {"document_id": str(document_id), **result.model_dump()}
+    emit_held_event(connection, "document.classified", f"document:{document_id}", told)
 
 
 CLASSIFY_DOCUMENT: Handler[Payload] = Handler(Payload, classify_document)

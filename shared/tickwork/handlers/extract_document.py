@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from tickwork.elements import Element, Extracted, Metadata
 from tickwork.errors import Interrupted, JobError, LeaseLost, Permanent, Retryable
+from tickwork.events import emit_held_event
 from tickwork.handler import Handler, Tools
 from tickwork.jobs import Done, FollowUp
 from tickwork.settings import Settings, load_settings
@@ -85,7 +86,7 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
     result = Result(page_count=extracted.page_count, chunk_count=len(chunks), doc_type=task.document["doc_type"])
     return Done(
         result,
-        writes=[partial(store, task, result, sha256, chunks)],
+        writes=[partial(store, task, result, sha256, chunks), partial(tell, task, result)],
         follow_ups=[follow_up(type, payload.document_id) for type in task.follow_ups],
     )
 
@@ -292,6 +293,12 @@ def columns_of(task: Task, chunks: Sequence[Chunk], first: int = 0) -> dict[str,
         "texts": [chunk.text for chunk in chunks],
         "metadata": [json.dumps(small(chunk.element["metadata"])) for chunk in chunks],
     }
+
+
+def tell(task: Task, result: Result, connection: Any) -> None:
+    told = {"document_id": str(task.document["id"]), "name": task.document["name"], "engine": task.engine}
+    told |= {"page_count": result.page_count, "chunk_count": result.chunk_count}
+    emit_held_event(connection, "document.extracted", f"document:{task.document['id']}", told)
 
 
 def small(metadata: Metadata) -> dict[str, Any]:

@@ -1,0 +1,215 @@
+"""deliver_webhook: an event is posted to an endpoint, signed, and what the endpoint answered is kept."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from tickwork.errors import JobError, Permanent, RateLimited, Retryable
+from tickwork.events import Verdict, note_delivery
+from tickwork.handler import Handler, Tools
+from tickwork.http import Limits, Unreachable, stream
+from tickwork.jobs import Done
+from tickwork.outbound import pause_of, policy_of
+from tickwork.redaction import redacted
+from tickwork.safe import Safe
+from tickwork.settings import Settings, load_settings
+from tickwork.signing import signed_headers
+
+CONNECT_SECONDS = 5.0
+# So much of an answer is read; it is only there to be looked at, and its status is what counts.
+MOST_READ = 16_384
+MOST_KEPT = 4_096
+NO_LIMIT = 1 << 50
+# They say "not now" rather than "never".
+PASSING = frozenset({408, 425})
+
+
+class Payload(BaseModel):
+    webhook_delivery_id: UUID
+
+
+class Result(BaseModel):
+    http_status: int
+    latency_ms: int
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """All that is to be sent, and where to."""
+
+    delivery_id: UUID
+    event_id: UUID
+    event_type: str
+    url: str = field(repr=False)
+    header_prefix: str
+    body: bytes = field(repr=False)
+    # The current one, and while it is new, the one before.
+    secrets: Sequence[str] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back; `note` says what was wrong with it though it came."""
+
+    http_status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: str = field(default="", repr=False)
+    note: JobError | None = None
+
+
+def deliver_webhook(payload: Payload, tools: Tools) -> Done:
+    settings = load_settings()
+    parcel = tools.under_lease(partial(pack, payload.webhook_delivery_id, settings, tools))
+    began = time.monotonic()
+    reply = send(parcel, settings)
+    latency = round((time.monotonic() - began) * 1000)
+    verdict, error = judged(reply)
+    noted = partial(note, parcel, reply, verdict, error, latency)
+    if error is None:
+        assert reply.http_status is not None
+        return Done(Result(http_status=reply.http_status, latency_ms=latency), writes=[noted])
+    tools.under_lease(noted)
+    raise error
+
+
+def pack(delivery_id: UUID, settings: Settings, tools: Tools, connection: Any) -> Parcel:
+    # Only the job that was made for a delivery makes it: anybody of the tenant may enqueue another one.
+    row = connection.execute(DELIVERY, {"id": delivery_id, "job_id": tools.job_id}).fetchone()
+    if row is None:
+        raise Permanent("There is no such delivery for this job: its endpoint was deleted", code="DELIVERY_MISSING")
+    if row["status"] != "active":
+        raise Permanent("The endpoint is disabled", code="ENDPOINT_DISABLED")
+    known = Safe(settings.secret_key).read(connection, tools.tenant_id, f"endpoint:{row['endpoint_id']}")
+    secrets = [known[name] for name in ("current", "previous") if name in known]
+    if not secrets:
+        raise Permanent("The endpoint has no secret: rotate it to give it one", code="SECRET_MISSING")
+    body = f'{{"type": "{row["type"]}", "timestamp": "{row["occurred_at"]}", "data": {row["payload"]}}}'
+    return Parcel(delivery_id, row["event_id"], row["type"], row["url"], row["header_prefix"], body.encode(), secrets)
+
+
+# The text of the payload as the database has it, so that each attempt sends the very same bytes.
+DELIVERY = """
+    select
+      webhook_deliveries.event_id,
+      webhook_endpoints.id as endpoint_id,
+      webhook_endpoints.url,
+      webhook_endpoints.header_prefix,
+      webhook_endpoints.status,
+      events.type,
+      to_char(events.occurred_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at,
+      events.payload::text as payload
+    from public.webhook_deliveries
+    join public.webhook_endpoints on webhook_endpoints.id = webhook_deliveries.webhook_endpoint_id
+    join public.events on events.id = webhook_deliveries.event_id
+    where webhook_deliveries.id = %(id)s
+      and webhook_deliveries.job_id = %(job_id)s
+"""
+
+
+def send(parcel: Parcel, settings: Settings) -> Reply:
+    limits = Limits(
+        connect_seconds=min(CONNECT_SECONDS, settings.webhook_seconds),
+        seconds=settings.webhook_seconds,
+        largest_body=NO_LIMIT,
+    )
+    try:
+        with stream(
+            "POST",
+            parcel.url,
+            policy=policy_of(settings),
+            headers=headers_of(parcel),
+            body=parcel.body,
+            limits=limits,
+        ) as answer:
+            body, note = beginning(answer.body)
+            return Reply(answer.status, answer.headers, body.decode("utf-8", "replace").replace("\x00", ""), note)
+    except JobError as error:
+        return Reply(note=error)
+
+
+def headers_of(parcel: Parcel) -> dict[str, str]:
+    # The event is the same however often it is sent, so its id tells a receiver what it has seen.
+    signed = signed_headers(parcel.secrets, str(parcel.event_id), int(time.time()), parcel.body, parcel.header_prefix)
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "tickwork-webhooks/1",
+        **signed,
+        f"{parcel.header_prefix}Event-Type": parcel.event_type,
+        f"{parcel.header_prefix}Delivery-Id": str(parcel.delivery_id),
+    }
+
+
+def beginning(blocks: Iterator[bytes]) -> tuple[bytes, JobError | None]:
+    """As much as is worth reading, and why there is no more of it."""
+    read = b""
+    try:
+        for block in blocks:
+            read += block[: MOST_READ - len(read)]
+            if len(read) == MOST_READ:
+                return read, Retryable("The answer was longer than 16 kB and is cut", code="ANSWER_CUT")
+    except Unreachable as error:
+        return read, error
+    return read, None
+
+
+def judged(reply: Reply) -> tuple[Verdict, JobError | None]:
+    """What the reply means for the endpoint, and how the attempt ends; None is a success."""
+    status = reply.http_status
+    if status is None:
+        assert reply.note is not None
+        return ("refused" if isinstance(reply.note, Permanent) else "down"), reply.note
+    code, said = f"HTTP_{status}", f"The endpoint answered {status}"
+    if 200 <= status < 300:
+        return "delivered", None
+    if 300 <= status < 400:
+        return "down", Retryable(f"{said}: redirects are not followed, give the address it leads to", code=code)
+    pause = pause_of(reply.headers.get("retry-after"))
+    if status == 429:
+        return "throttled", RateLimited(f"{said}: it asked for a pause", delay=pause)
+    if status == 410:
+        return "gone", Permanent(f"{said}: it wants nothing more and is disabled", code=code)
+    if status < 500 and status not in PASSING:
+        return "refused", Permanent(said, code=code)
+    return "down", Retryable(said, code=code, delay=pause)
+
+
+def note(parcel: Parcel, reply: Reply, verdict: Verdict, error: JobError | None, latency: int, connection: Any) -> None:
+    found = "select from public.webhook_deliveries where id = %s"
+    if connection.execute(found, [parcel.delivery_id]).fetchone() is None:
+        raise Permanent("The endpoint was deleted while it was called", code="DELIVERY_MISSING")
+    # A receiver knows its secret and may send it back.
+    hide = partial(redacted, secrets=dict(zip(("current", "previous"), parcel.secrets, strict=False)))
+    told = error or reply.note
+    note_delivery(
+        connection,
+        parcel.delivery_id,
+        verdict,
+        http_status=reply.http_status,
+        response_headers=kept(reply.headers, hide) if reply.http_status else None,
+        response_body=hide(reply.body)[:MOST_KEPT] if reply.http_status else None,
+        latency_ms=latency,
+        error_code=told.code if told else None,
+        error_message=str(told) if told else None,
+        retry_after_seconds=getattr(error, "delay", None),
+    )
+
+
+def kept(headers: Mapping[str, str], hide: Callable[[str], str]) -> dict[str, str]:
+    """Those that fit, each cut where it is too long to be of use."""
+    chosen: dict[str, str] = {}
+    room = MOST_KEPT
+    for name, value in headers.items():
+        shown = hide(value)[:500]
+        room -= len(name) + len(shown)
+        if room < 0:
+            break
+        chosen[name[:200]] = shown
+    return chosen
+
+
+DELIVER_WEBHOOK: Handler[Payload] = Handler(Payload, deliver_webhook)
