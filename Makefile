@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test bench lint lock clean
+.PHONY: demo test bench deliveries lint lock clean
 
 demo: $(STAMP)
 	$(BIN)/tickwork demo
@@ -25,6 +25,10 @@ endif
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m tickwork_bench $(ARGS)
+
+# Ten thousand webhooks to receivers that fail three times out of ten, in some minutes; `make test` does it with a few hundred.
+deliveries: $(STAMP)
+	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/test_many_deliveries.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from tests.crowd import transaction
+from tests.database.test_plans import scans_of
 from tests.receivers import deliveries, emit, endpoint
 from tests.world import World
 from tickwork import events
@@ -268,3 +269,13 @@ def test_old_events_are_purged_but_not_what_is_still_to_be_delivered(world: Worl
     assert webhooks.purge_events("30 days") == 1  # type: ignore[arg-type]
 
     assert sorted(types(world)) == ["new.untold", "old.untold"]
+
+
+def test_a_tenant_that_does_not_listen_pays_one_look_into_an_index(world: World) -> None:
+    job = world.running_job()
+    world.run("analyze")
+
+    scans = scans_of(world, "select complete_job(%(id)s, %(token)s)", {"id": job.id, "token": job.lease_token})
+
+    looks = [scan for scan in scans if scan["Relation Name"] in ("webhook_endpoints", "events", "webhook_deliveries")]
+    assert [(look["Node Type"], look["Actual Rows"]) for look in looks] == [("Index Only Scan", 0)]

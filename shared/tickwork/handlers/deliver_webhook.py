@@ -18,7 +18,7 @@ from tickwork.outbound import pause_of, policy_of
 from tickwork.redaction import redacted
 from tickwork.safe import Safe
 from tickwork.settings import Settings, load_settings
-from tickwork.signing import signed_headers
+from tickwork.signing import PREFIX, signed_headers
 
 CONNECT_SECONDS = 5.0
 # So much of an answer is read; it is only there to be looked at, and its status is what counts.
@@ -162,7 +162,8 @@ def judged(reply: Reply) -> tuple[Verdict, JobError | None]:
     status = reply.http_status
     if status is None:
         assert reply.note is not None
-        return ("refused" if isinstance(reply.note, Permanent) else "down"), reply.note
+        # Also of an address that is not allowed: it may be a name that is only missing for now.
+        return "down", Retryable(str(reply.note), code=reply.note.code)
     code, said = f"HTTP_{status}", f"The endpoint answered {status}"
     if 200 <= status < 300:
         return "delivered", None
@@ -182,8 +183,10 @@ def note(parcel: Parcel, reply: Reply, verdict: Verdict, error: JobError | None,
     found = "select from public.webhook_deliveries where id = %s"
     if connection.execute(found, [parcel.delivery_id]).fetchone() is None:
         raise Permanent("The endpoint was deleted while it was called", code="DELIVERY_MISSING")
-    # A receiver knows its secret and may send it back.
-    hide = partial(redacted, secrets=dict(zip(("current", "previous"), parcel.secrets, strict=False)))
+    # A receiver knows its secret and may send it back, whole or the part that matters.
+    named = dict(zip(("current", "previous"), parcel.secrets, strict=False))
+    keys = {f"key of {name}": secret.removeprefix(PREFIX) for name, secret in named.items()}
+    hide = partial(redacted, secrets={**named, **keys})
     told = error or reply.note
     note_delivery(
         connection,
