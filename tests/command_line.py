@@ -42,13 +42,20 @@ def run(*arguments: str, home: Path, **environment: str) -> "subprocess.Complete
     )
 
 
-def run_all(commands: Sequence[Sequence[str]], *, home: Path) -> "list[subprocess.CompletedProcess[str]]":
+def run_all(
+    commands: Sequence[Sequence[str]], *, home: Path, **environment: str
+) -> "list[subprocess.CompletedProcess[str]]":
     """Run many commands to their end, in one process."""
     command = [sys.executable, "-c", ONE_AFTER_THE_OTHER]
-    environment = environment_for(home, {})
     given = json.dumps(commands)
     ran = subprocess.run(
-        command, env=environment, input=given, stdout=subprocess.PIPE, check=True, text=True, timeout=120
+        command,
+        env=environment_for(home, environment),
+        input=given,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+        timeout=120,
     )
     return [subprocess.CompletedProcess([], code, out, error) for code, out, error in json.loads(ran.stdout)]
 

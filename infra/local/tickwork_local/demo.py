@@ -14,6 +14,7 @@ from tickwork.database import Database
 from tickwork.jobs import Job, Receipt
 from tickwork.queue import Queue
 from tickwork_local.demo_documents import add_samples, show_samples
+from tickwork_local.demo_webhooks import receiving, show_messages
 from tickwork_local.functions import Function
 from tickwork_local.live import watch
 from tickwork_local.postgres import die_with_parent
@@ -51,21 +52,24 @@ def run_demo(home: Path) -> int:
         "demo_crash": Function(DEMO / "main.py", "demo_crash"),
         "extract": Function(FUNCTIONS / "extract/main.py"),
         "classify": Function(FUNCTIONS / "classify/main.py"),
+        "webhook": Function(FUNCTIONS / "webhook/main.py"),
     }
     with stopped_by_signals():
         print("Starting Postgres and the functions …", flush=True)
         with running_stack(home, functions, tick_seconds=1, reset=True) as stack:
             queue = Queue(Database(stack.database_url, "tickwork demo"))
-            jobs = enqueue(queue, stack)
-            print(f"Enqueued {len(jobs)} jobs of {len(TENANTS)} tenants. A crash shows when its lease of 10 s is over.")
-            papers = add_samples(queue, stack, SAMPLES)
-            print(f"Put {len(papers)} documents into the vault, to be read and classified.\n")
-            give_up_at = time.monotonic() + PATIENCE_SECONDS
-            watch(queue, lambda: not unfinished(queue) or time.monotonic() > give_up_at, transient=True)
+            with receiving(queue, stack) as messages:
+                jobs = enqueue(queue, stack)
+                print(f"Enqueued {len(jobs)} jobs of {len(TENANTS)} tenants. Crashes show after 10 s, when leases end.")
+                papers = add_samples(queue, stack, SAMPLES)
+                print(f"Put {len(papers)} documents into the vault, to be read and classified.\n")
+                give_up_at = time.monotonic() + PATIENCE_SECONDS
+                watch(queue, lambda: not unfinished(queue) or time.monotonic() > give_up_at, transient=True)
             ended = [job for job in queue.list_jobs(max_jobs=1000) if job.type in {kind.type for kind in KINDS}]
             are_right = summarize(jobs, ended, home)
             are_read = show_samples(queue, papers)
-        return 0 if are_right and are_read else 1
+            are_told = show_messages(messages, len(papers))
+        return 0 if are_right and are_read and are_told else 1
 
 
 def enqueue(queue: Queue, stack: Stack) -> list[Receipt]:

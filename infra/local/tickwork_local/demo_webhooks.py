@@ -1,0 +1,35 @@
+"""The webhooks of `make demo`: what happens to documents is told to a receiver on this machine."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tickwork.endpoints import Endpoints
+from tickwork.queue import Queue
+from tickwork.receiver import Message, Receiver
+from tickwork.safe import Safe
+from tickwork_local.demo_documents import TENANT
+from tickwork_local.stack import Stack, own_secret_key
+
+
+@contextmanager
+def receiving(queue: Queue, stack: Stack) -> Iterator[list[Message]]:
+    """What arrives, as it arrives."""
+    messages: list[Message] = []
+    secrets: list[str] = []
+    (tenant,) = queue.database.rows("select id from public.organizations where name = %(name)s", {"name": TENANT})
+    with Receiver(lambda: secrets[0], messages.append) as receiver:
+        endpoints = Endpoints(queue.database, Safe(own_secret_key(stack.home)))
+        _, secret = endpoints.add(tenant["id"], receiver.url, ["document.*"], "make demo")
+        secrets.append(secret)
+        yield messages
+
+
+def show_messages(messages: list[Message], documents: int) -> bool:
+    """Whether each document was told of twice, when it was read and when it was classified."""
+    counts = {
+        type: len({message.id for message in messages if message.type == type and message.is_genuine})
+        for type in ("document.extracted", "document.classified")
+    }
+    told = ", ".join(f"{count} {type}" for type, count in counts.items())
+    print(f"\nA receiver on this machine got signed webhooks and verified them: {told}.")
+    return set(counts.values()) == {documents}
