@@ -12,6 +12,7 @@ from tests.hostile_server import Caller, HostileServer, answer, hostile_server, 
 from tests.receivers import KEY, Sender
 from tests.receivers import sender as sender  # a fixture
 from tickwork.handlers.http_request import Secret
+from tickwork.http.urls import parse
 from tickwork.jobs import Job
 from tickwork.safe import Safe
 
@@ -103,7 +104,7 @@ def test_a_secret_is_filled_in_and_kept_nowhere_even_if_it_comes_back(
 ) -> None:
     forms = [VALUE, json.dumps(VALUE), quote(VALUE), quote(VALUE, safe=""), base64.b64encode(VALUE.encode()).decode()]
     api.reply = answer("\n".join(forms).encode(), f"X-Echo: {VALUE}")
-    store(sender, "API_KEY", "127.0.0.1")
+    store(sender, "API_KEY", "http://127.0.0.1")
 
     job = run(sender, url=api.url(), headers={"Authorization": "Bearer {{secret:API_KEY}}"})
     api.reply = answer(" ".join(forms).encode(), status="500 No")
@@ -129,7 +130,14 @@ def everything(sender: Sender) -> str:
 
 
 @pytest.mark.parametrize(
-    ("hosts", "code"), [([], "SECRET_NOT_FOR_HOST"), (["api.example"], "SECRET_NOT_FOR_HOST"), (["*"], None)]
+    ("hosts", "code"),
+    [
+        ([], "SECRET_NOT_FOR_HOST"),
+        (["api.example", "http://127.0.0.11", "http://127.0.0"], "SECRET_NOT_FOR_HOST"),
+        # They are for https, which this is not.
+        (["127.0.0.1", "*"], "SECRET_NOT_FOR_HOST"),
+        (["api.example", "http://127.0.0.1"], None),
+    ],
 )
 def test_a_secret_goes_only_to_the_hosts_that_it_is_for(
     sender: Sender, api: HostileServer, hosts: list[str], code: str | None
@@ -143,7 +151,7 @@ def test_a_secret_goes_only_to_the_hosts_that_it_is_for(
 
 def test_a_secret_that_is_missing_or_another_tenants_is_not_there(sender: Sender, api: HostileServer) -> None:
     other = Sender(sender.world, sender.world.tenant("birch"))
-    store(other, "API_KEY", "*")
+    store(other, "API_KEY", "http://127.0.0.1")
 
     job = run(sender, url=api.url(), headers={"Authorization": "{{secret:API_KEY}}"})
 
@@ -152,8 +160,8 @@ def test_a_secret_that_is_missing_or_another_tenants_is_not_there(sender: Sender
 
 
 def test_secrets_in_values_are_not_filled_in_again(sender: Sender, api: HostileServer) -> None:
-    store(sender, "ONE", "*", value="{{secret:TWO}}")
-    store(sender, "TWO", "*", value="canary-two")
+    store(sender, "ONE", "http://127.0.0.1", value="{{secret:TWO}}")
+    store(sender, "TWO", "http://127.0.0.1", value="canary-two")
 
     run(sender, url=api.url(), headers={"X-A": "{{secret:ONE}}", "X-B": "{{secret:TWO}}"})
 
@@ -163,7 +171,7 @@ def test_secrets_in_values_are_not_filled_in_again(sender: Sender, api: HostileS
 def test_redirects_are_followed_only_if_asked_for_and_take_no_secret_elsewhere(
     sender: Sender, api: HostileServer
 ) -> None:
-    store(sender, "API_KEY", "127.0.0.1")
+    store(sender, "API_KEY", "http://127.0.0.1")
     headers = {"Authorization": "{{secret:API_KEY}}"}
     with hostile_server(answer(b"elsewhere")) as elsewhere:
         api.reply = redirect(elsewhere.url("/"))
@@ -203,3 +211,10 @@ def test_a_429_holds_the_lane(sender: Sender, api: HostileServer) -> None:
     sender.work()
 
     assert len(api.requests) == 1
+
+
+def test_by_https_a_plain_host_or_a_star_is_enough() -> None:
+    for hosts, url in (["api.example"], "https://api.example/"), (["*"], "https://api.example:8443/x"):
+        assert Secret(value=VALUE, hosts=hosts).is_for(parse(url))
+    for hosts, url in (["api.example"], "https://api.example.evil/"), (["http://api.example"], "https://api.example/"):
+        assert not Secret(value=VALUE, hosts=hosts).is_for(parse(url))

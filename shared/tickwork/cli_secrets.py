@@ -28,7 +28,10 @@ def set_secret(
     name: Name,
     tenant: OfTenant,
     host: Annotated[
-        list[str], typer.Option(help="A host that may get it, such as api.example.com; several times, or * for all.")
+        list[str],
+        typer.Option(
+            help="Who may get it by https, such as api.example.com, or http://127.0.0.1; several times, or * for all."
+        ),
     ],
     database_url: DatabaseUrl = None,
 ) -> None:

@@ -108,16 +108,17 @@ values
   ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000),
   ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000),
   ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000),
-  ('classify_document', 'classify', 'Find out what kind of document it is', 60),
-  ('http_request', 'webhook', 'Call an HTTP API', 60);
+  ('classify_document', 'classify', 'Find out what kind of document it is', 60);
 
--- The schedule of Standard Webhooks, some 75 hours in all. So many at once, that a tenant whose receivers are slow
--- leaves workers for the others; raise it with the number of instances of the function.
+-- So many at once that a tenant whose receivers are slow leaves workers for the others; raise it with the number of
+-- instances of the function. Deliveries go by the schedule of Standard Webhooks, some 75 hours in all.
 insert into public.job_types (key, family, description, timeout_seconds, max_attempts, backoff, max_running_per_tenant)
-values (
-  'deliver_webhook', 'webhook', 'Post an event to a subscriber', 60, 10,
-  '[5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]', 3
-);
+values
+  (
+    'deliver_webhook', 'webhook', 'Post an event to a subscriber', 60, 10,
+    '[5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]', 3
+  ),
+  ('http_request', 'webhook', 'Call an HTTP API', 60, 4, '[60, 300, 1800]', 3);
 
 update public.job_types
 set follow_ups = array['classify_document']

@@ -53,7 +53,7 @@ on public.webhook_deliveries (tenant_id, event_id, webhook_endpoint_id);
 create index webhook_deliveries_of_an_endpoint
 on public.webhook_deliveries (tenant_id, webhook_endpoint_id, created_at, id);
 create index webhook_deliveries_by_job on public.webhook_deliveries (job_id);
-create index webhook_deliveries_without_a_job on public.webhook_deliveries (created_at)
+create index webhook_deliveries_without_a_job on public.webhook_deliveries (tenant_id, created_at)
 where job_id is null and status = 'pending';
 
 do $$
@@ -191,31 +191,72 @@ volatile
 set search_path = ''
 as $$
 declare
+  late_tenant uuid;
+begin
+  -- From one tenant to the next, however many each has: one whose queue stays full must not keep the others waiting.
+  loop
+    select webhook_deliveries.tenant_id into late_tenant
+    from public.webhook_deliveries
+    where webhook_deliveries.job_id is null
+      and webhook_deliveries.status = 'pending'
+      and webhook_deliveries.tenant_id > coalesce(late_tenant, '00000000-0000-0000-0000-000000000000')
+    order by webhook_deliveries.tenant_id
+    limit 1;
+
+    exit when not found;
+    perform tickwork.enqueue_late_deliveries_of(late_tenant);
+  end loop;
+end
+$$;
+
+create function tickwork.enqueue_late_deliveries_of(tenant_id uuid)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  most integer;
+  queued integer;
   delivery_ids uuid[];
 begin
-  for delivery_ids in
-    with late as (
-      select webhook_deliveries.id, webhook_deliveries.tenant_id
-      from public.webhook_deliveries
-      where webhook_deliveries.job_id is null
-        and webhook_deliveries.status = 'pending'
-      order by webhook_deliveries.created_at
-      limit 1000
-      for no key update skip locked
-    ),
-    numbered as (
-      update public.webhook_deliveries
-      set job_id = gen_random_uuid()
-      from late
-      where webhook_deliveries.id = late.id
-      returning webhook_deliveries.id, webhook_deliveries.tenant_id
-    )
-    select array_agg(numbered.id)
-    from numbered
-    group by numbered.tenant_id
-  loop
+  select organizations.max_queued into most
+  from public.organizations
+  where organizations.id = enqueue_late_deliveries_of.tenant_id;
+
+  select count(*) into queued
+  from (
+    select
+    from public.jobs
+    where jobs.tenant_id = enqueue_late_deliveries_of.tenant_id
+      and jobs.status = 'queued'
+    limit most
+  ) as counted;
+
+  with late as (
+    select webhook_deliveries.id
+    from public.webhook_deliveries
+    where webhook_deliveries.tenant_id = enqueue_late_deliveries_of.tenant_id
+      and webhook_deliveries.job_id is null
+      and webhook_deliveries.status = 'pending'
+    order by webhook_deliveries.tenant_id, webhook_deliveries.created_at
+    limit least(most - queued, 1000)
+    for no key update skip locked
+  ),
+  numbered as (
+    update public.webhook_deliveries
+    set job_id = gen_random_uuid()
+    from late
+    where webhook_deliveries.id = late.id
+    returning webhook_deliveries.id
+  )
+  select array_agg(numbered.id)
+  into delivery_ids
+  from numbered;
+
+  if delivery_ids is not null then
     perform tickwork.enqueue_deliveries(delivery_ids);
-  end loop;
+  end if;
 end
 $$;
 
@@ -325,6 +366,7 @@ revoke execute on function
   tickwork.enqueue_deliveries,
   tickwork.endpoint_lane,
   tickwork.enqueue_late_deliveries,
+  tickwork.enqueue_late_deliveries_of,
   tickwork.end_deliveries,
   tickwork.emit_event_as_service,
   tickwork.emit_held_event,
@@ -338,6 +380,7 @@ grant execute on function
   tickwork.enqueue_deliveries,
   tickwork.endpoint_lane,
   tickwork.enqueue_late_deliveries,
+  tickwork.enqueue_late_deliveries_of,
   tickwork.end_deliveries
 to tickwork_owner;
 

@@ -243,6 +243,24 @@ def test_a_full_queue_neither_refuses_the_end_of_a_job_nor_loses_the_delivery(wo
     assert [each["job_id"] for each in deliveries(world)] == [claimed.id]
 
 
+def test_late_deliveries_fill_the_room_there_is_and_keep_no_other_tenant_waiting(world: World) -> None:
+    # By id, one comes before the other.
+    full, other = sorted((world.tenant(), world.tenant("birch")))
+    for tenant in (full, other):
+        endpoint(world, tenant)
+    world.run("update organizations set max_queued = 0")
+    for tenant in (*[full] * 5, other):
+        emit(world, tenant)
+    world.run("update organizations set max_queued = 3 where id = %s", other)
+
+    world.service.reap_expired_leases()
+    assert world.value("select array_agg(tenant_id) from jobs") == [other]
+
+    world.run("update organizations set max_queued = 3")
+    world.service.reap_expired_leases()
+    assert world.value("select count(*) from jobs where tenant_id = %s", full) == 3
+
+
 def test_an_inactive_type_keeps_deliveries_waiting(world: World) -> None:
     tenant = world.tenant()
     endpoint(world, tenant)

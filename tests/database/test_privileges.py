@@ -70,7 +70,7 @@ MAY_EXECUTE = {
         tickwork.search_snippet tickwork.check_search tickwork.put_secret
         tickwork.bound_lane tickwork.free_lane tickwork.check_purge
         tickwork.emit_event tickwork.check_event tickwork.enqueue_deliveries tickwork.endpoint_lane
-        tickwork.enqueue_late_deliveries tickwork.end_deliveries tickwork.hears
+        tickwork.enqueue_late_deliveries tickwork.enqueue_late_deliveries_of tickwork.end_deliveries tickwork.hears
         tickwork.heard_jobs tickwork.is_heard_of tickwork.emit_job_events
         tickwork.judge_endpoint tickwork.open_breaker tickwork.close_breaker tickwork.hasten_deliveries
         tickwork.delivery_family tickwork.disable_endpoint

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from tickwork.errors import Permanent, RateLimited, Retryable
 from tickwork.handler import Handler, Tools
 from tickwork.http import Limits, Response, request
-from tickwork.http.urls import parse
+from tickwork.http.urls import Url, parse
 from tickwork.outbound import pause_of, policy_of
 from tickwork.redaction import redacted
 from tickwork.safe import Safe
@@ -57,13 +57,14 @@ class Result(BaseModel):
 
 
 class Secret(BaseModel):
-    """What lies in the safe: the value, and the hosts that may get it."""
+    """What lies in the safe: the value, and the hosts that may get it, by https unless `http://` stands before one."""
 
     value: str = Field(repr=False)
     hosts: list[str]
 
-    def is_for(self, host: str) -> bool:
-        return any(each in ("*", host) for each in self.hosts)
+    def is_for(self, url: Url) -> bool:
+        wanted = {"*", url.host} if url.scheme == "https" else {f"http://{url.host}"}
+        return not wanted.isdisjoint(self.hosts)
 
 
 def http_request(payload: Payload, tools: Tools) -> Result:
@@ -85,7 +86,7 @@ def secrets_for(payload: Payload, settings: Settings, tools: Tools, connection: 
     names = {name for value in payload.headers.values() for name in REFERENCE.findall(value)}
     if not names:
         return {}
-    host = parse(payload.url).host
+    url = parse(payload.url)
     stored = Safe(settings.secret_key).read(connection, tools.tenant_id, "tenant")
     found: dict[str, str] = {}
     for name in sorted(names):
@@ -93,7 +94,7 @@ def secrets_for(payload: Payload, settings: Settings, tools: Tools, connection: 
             raise Permanent(f"There is no secret {name}: `tickwork secrets set` stores it", code="SECRET_MISSING")
         secret = Secret.model_validate_json(stored[name])
         # Anybody of the tenant may enqueue a request: otherwise each could send himself every secret.
-        if not secret.is_for(host):
+        if not secret.is_for(url):
             raise Permanent(f"The secret {name} is not for this host", code="SECRET_NOT_FOR_HOST")
         found[name] = secret.value
     return found
