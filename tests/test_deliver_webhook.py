@@ -1,9 +1,11 @@
 """deliver_webhook: what is sent, what each answer means, and what never happens."""
 
+import gzip
 import hashlib
 import hmac
 import json
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -185,6 +187,20 @@ def test_an_answer_without_end_is_cut_and_its_status_counts(sender: Sender, rece
     delivery = sender.delivery()
     assert (delivery["status"], delivery["error_code"]) == ("delivered", "ANSWER_CUT")
     assert 0 < len(delivery["response_body"]) <= 4096
+
+
+def test_a_bomb_is_not_unpacked_further_than_it_is_read(sender: Sender, receiver: HostileServer) -> None:
+    sender.add(receiver.url())
+    sender.emit()
+    receiver.reply = answer(gzip.compress(bytes(50_000_000)), "Content-Encoding: gzip")
+    tracemalloc.start()
+
+    sender.work()
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (sender.delivery()["status"], sender.delivery()["error_code"]) == ("delivered", "ANSWER_CUT")
+    assert peak < 10_000_000
 
 
 @pytest.mark.parametrize(

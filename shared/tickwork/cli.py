@@ -9,10 +9,10 @@ import typer
 from typer.exceptions import TyperException
 
 from tickwork import cli_documents, cli_input, migrations
-from tickwork.cli_options import AsJson, DatabaseUrl, Tenant
+from tickwork.cli_options import AsJson, DatabaseUrl, Desk, Tenant
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
 from tickwork.cli_secrets import secrets_app
-from tickwork.cli_webhooks import Desk, webhooks_app
+from tickwork.cli_webhooks import webhooks_app
 from tickwork.database import Database
 from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
 from tickwork.http import Policy

@@ -1,8 +1,14 @@
-"""Options that many commands have."""
+"""Options that many commands have, and what commands in files of their own need of the others."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+
+from tickwork.http import Policy
+from tickwork.queue import Queue
+from tickwork.safe import Safe
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 DatabaseUrl = Annotated[
@@ -11,3 +17,18 @@ DatabaseUrl = Annotated[
 ]
 OfTenant = Annotated[str, typer.Option("--tenant", help="Id or name of a tenant; see `tickwork tenants`.")]
 Tenant = Annotated[str | None, typer.Option(help="Id or name of a tenant.")]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """How to connect, where secrets are, and whom the functions may call."""
+
+    queue: Callable[[str | None], Queue]
+    safe: Callable[[], Safe]
+    policy: Callable[[], Policy]
+
+
+def desk(context: typer.Context) -> Desk:
+    found = context.find_object(Desk)
+    assert found is not None
+    return found

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from tickwork import cli_input
-from tickwork.cli_options import AsJson, DatabaseUrl, OfTenant
+from tickwork.cli_options import AsJson, DatabaseUrl, OfTenant, desk
 from tickwork.cli_output import one_line, plain_table, print_json, print_table
-from tickwork.cli_webhooks import desk
 from tickwork.errors import InvalidRequest
 from tickwork.handlers.http_request import REFERENCE, Secret
 

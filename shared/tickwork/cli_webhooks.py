@@ -1,12 +1,8 @@
 """The commands on webhooks: add, test, rotate, redeliver, listen."""
 
-import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
-from getpass import getpass
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -14,15 +10,13 @@ import typer
 from rich.text import Text
 
 from tickwork import cli_input
-from tickwork.cli_options import AsJson, DatabaseUrl, OfTenant, Tenant
+from tickwork.cli_listen import known_secret, listen_for, listen_with
+from tickwork.cli_options import AsJson, DatabaseUrl, OfTenant, Tenant, desk
 from tickwork.cli_output import moment, one_line, plain_table, print_json, print_table, printable
 from tickwork.endpoints import Endpoints
-from tickwork.errors import BadSetting, InvalidRequest, QueueError
+from tickwork.errors import InvalidRequest, QueueError
 from tickwork.http import Policy
 from tickwork.http.urls import parse
-from tickwork.queue import Queue
-from tickwork.receiver import Message, Receiver
-from tickwork.safe import Safe
 from tickwork.webhooks import Webhooks
 
 webhooks_app = typer.Typer(
@@ -31,21 +25,6 @@ webhooks_app = typer.Typer(
 
 EndpointId = Annotated[str, typer.Argument(help="As `tickwork webhooks` shows it.", metavar="ID")]
 COLOURS = {"delivered": "green", "failed": "red", "pending": "cyan", "active": "green", "disabled": "red"}
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What the commands here need of the others: how to connect, where secrets are, whom may be called."""
-
-    queue: Callable[[str | None], Queue]
-    safe: Callable[[], Safe]
-    policy: Callable[[], Policy]
-
-
-def desk(context: typer.Context) -> Desk:
-    found = context.find_object(Desk)
-    assert found is not None
-    return found
 
 
 @webhooks_app.callback()
@@ -295,51 +274,12 @@ def listen(
     With --tenant an endpoint is added for as long as it listens; without, it asks for the secret of one that is there
     (or takes TICKWORK_WEBHOOK_SECRET).
     """
-    secrets: list[str] = [] if tenant else [known_secret()]
-    with Receiver(lambda: secrets[0] if secrets else "", print_message, port) as receiver:
-        if tenant is None:
-            print(f"Listening on {receiver.url} Ctrl-C stops.", flush=True)
-            wait_for_ever()
-            return
-        queue = desk(context).queue(database_url)
-        endpoints = Endpoints(queue.database, desk(context).safe())
-        tenant_id = cli_input.tenant_id(queue, tenant)
-        row, secret = endpoints.add(tenant_id, receiver.url, event, "tickwork webhooks listen")
-        secrets.append(secret)
-        print(f"Listening to the events of {printable(tenant)}. Ctrl-C stops, and removes the endpoint.", flush=True)
-        try:
-            wait_for_ever()
-        finally:
-            endpoints.remove(row["id"])
-
-
-def known_secret() -> str:
-    """Never from the command line, which other users of the machine can read."""
-    given = os.environ.get("TICKWORK_WEBHOOK_SECRET") or getpass("The secret of the endpoint (whsec_…): ")
-    if not given.startswith("whsec_"):
-        raise BadSetting("the secret of an endpoint starts with whsec_")
-    return given.strip()
-
-
-def wait_for_ever() -> None:
-    import signal
-
-    def leave(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, leave)
-    try:
-        while True:
-            signal.pause()
-    except KeyboardInterrupt:
-        print()
-
-
-def print_message(message: Message) -> None:
-    mark = "verified" if message.is_genuine else "NOT GENUINE"
-    text = message.body.decode("utf-8", "replace")
-    print(printable(f"{mark} {message.type} {message.id} {text}"), flush=True)
-    sys.stdout.flush()
+    if tenant is None:
+        listen_with(known_secret(), port)
+        return
+    queue = desk(context).queue(database_url)
+    endpoints = Endpoints(queue.database, desk(context).safe())
+    listen_for(endpoints, cli_input.tenant_id(queue, tenant), event, port)
 
 
 def as_id(given: str) -> UUID:

@@ -84,7 +84,7 @@ begin
   perform tickwork.bound_lane(tickwork.delivery_family(), (endpoint).tenant_id, lane, 1, null);
   perform tickwork.shut_lane(
     tickwork.delivery_family(), (endpoint).tenant_id, lane, clock_timestamp() + make_interval(secs => pause),
-    'the endpoint is down, and the next attempt finds out whether it is back: ' || open_breaker.reason
+    'the endpoint is down, and the next attempt finds out whether it is back: ' || rtrim(open_breaker.reason, '.')
   );
 end
 $$;

@@ -1,125 +1,4 @@
--- A delivery's life: an attempt is noted, and one that is over can be made again.
-
-create function tickwork.note_delivery(
-  webhook_delivery_id uuid,
-  verdict text,
-  http_status integer,
-  response_headers jsonb,
-  response_body text,
-  latency_ms integer,
-  error_code text,
-  error_message text,
-  retry_after_seconds double precision
-)
-returns void
-language plpgsql
-volatile
-security definer -- the worker may not write deliveries, endpoints, holds and limits itself
-set search_path = ''
-as $$
-declare
-  endpoint public.webhook_endpoints;
-begin
-  if (note_delivery.verdict in ('delivered', 'down', 'throttled', 'refused', 'gone')) is not true then
-    raise exception 'verdict: must be delivered, down, throttled, refused or gone'
-      using errcode = 'TWARG', hint = 'supabase/README.md says what each means.';
-  end if;
-
-  -- Before the delivery: whoever deletes an endpoint locks the two in this order.
-  select webhook_endpoints.* into endpoint
-  from public.webhook_endpoints
-  where webhook_endpoints.id = (
-    select webhook_deliveries.webhook_endpoint_id
-    from public.webhook_deliveries
-    where webhook_deliveries.id = note_delivery.webhook_delivery_id
-      and webhook_deliveries.tenant_id = tickwork.held_tenant()
-      and webhook_deliveries.job_id = nullif(current_setting('tickwork.job_id', true), '')::uuid
-  )
-  for no key update;
-
-  if not found then
-    perform tickwork.raise_no_delivery(note_delivery.webhook_delivery_id);
-  end if;
-
-  update public.webhook_deliveries
-  set
-    status = case note_delivery.verdict
-      when 'delivered' then 'delivered'
-      when 'down' then 'pending'
-      when 'throttled' then 'pending'
-      else 'failed'
-    end,
-    attempts = webhook_deliveries.attempts + 1,
-    http_status = note_delivery.http_status,
-    response_headers = note_delivery.response_headers,
-    response_body = left(note_delivery.response_body, 4096),
-    latency_ms = note_delivery.latency_ms,
-    error_code = left(note_delivery.error_code, 100),
-    error_message = left(note_delivery.error_message, 1000),
-    attempted_at = clock_timestamp(),
-    delivered_at = case note_delivery.verdict when 'delivered' then clock_timestamp() end
-  where webhook_deliveries.id = note_delivery.webhook_delivery_id;
-
-  -- One that was disabled meanwhile has nothing more to be judged by.
-  if endpoint.status = 'active' then
-    perform tickwork.judge_endpoint(
-      endpoint,
-      note_delivery.verdict,
-      tickwork.check_delay('retry_after_seconds', note_delivery.retry_after_seconds),
-      coalesce(left(note_delivery.error_message, 300), '')
-    );
-  end if;
-end
-$$;
-
-create function public.note_delivery(
-  webhook_delivery_id uuid,
-  verdict text,
-  http_status integer default null,
-  response_headers jsonb default null,
-  response_body text default null,
-  latency_ms integer default null,
-  error_code text default null,
-  error_message text default null,
-  retry_after_seconds double precision default null
-)
-returns void
-language sql
-volatile
-set search_path = ''
-as $$
-  select tickwork.note_delivery(
-    note_delivery.webhook_delivery_id,
-    note_delivery.verdict,
-    note_delivery.http_status,
-    note_delivery.response_headers,
-    note_delivery.response_body,
-    note_delivery.latency_ms,
-    note_delivery.error_code,
-    note_delivery.error_message,
-    note_delivery.retry_after_seconds
-  );
-$$;
-
-comment on function public.note_delivery is
-  'running -> running. What came of an attempt to deliver, by the delivery''s own job, inside a transaction that '
-  'called hold_job: delivered, down, throttled, refused or gone. What follows for the endpoint is decided here. '
-  'Raises TWDLV, TWARG.';
-
-create function tickwork.raise_no_delivery(webhook_delivery_id uuid)
-returns void
-language plpgsql
-immutable
-set search_path = ''
-as $$
-begin
-  raise exception 'webhook_delivery_id: there is no delivery %', coalesce(webhook_delivery_id::text, 'null')
-    using errcode = 'TWDLV', hint = 'webhook_deliveries shows those that you may see.';
-end
-$$;
-
-
--- failed, delivered -> pending
+-- Deliveries made again or for a test, and events that are forgotten: failed, delivered -> pending, and -> gone.
 
 create function tickwork.redeliver_webhook(webhook_delivery_id uuid)
 returns public.webhook_deliveries
@@ -398,23 +277,19 @@ comment on function public.purge_events is
   '-> gone. Deletes one batch of the events that happened so long ago, with their deliveries, the oldest first, and '
   'answers how many. What is still to be delivered stays. Call it again until it answers 0. Raises TWARG.';
 
-alter function tickwork.note_delivery owner to tickwork_owner;
 alter function tickwork.redeliver_webhook owner to tickwork_owner;
 alter function tickwork.redeliver_webhooks owner to tickwork_owner;
 alter function tickwork.test_webhook owner to tickwork_owner;
 alter function tickwork.purge_events owner to tickwork_owner;
 
 revoke execute on function
-  tickwork.raise_no_delivery,
   tickwork.redeliver,
   tickwork.may_act_for,
   tickwork.lock_endpoint_for_caller,
-  tickwork.note_delivery,
   tickwork.redeliver_webhook,
   tickwork.redeliver_webhooks,
   tickwork.test_webhook,
   tickwork.purge_events,
-  public.note_delivery,
   public.redeliver_webhook,
   public.redeliver_webhooks,
   public.test_webhook,
@@ -422,13 +297,10 @@ revoke execute on function
 from public, anon, authenticated, service_role;
 
 grant execute on function
-  tickwork.raise_no_delivery,
   tickwork.redeliver,
   tickwork.may_act_for,
   tickwork.lock_endpoint_for_caller
 to tickwork_owner;
-
-grant execute on function public.note_delivery, tickwork.note_delivery to tickwork_worker;
 
 grant execute on function
   public.redeliver_webhook,

@@ -1,0 +1,303 @@
+-- An event and its deliveries are committed together with what made it happen, or not at all.
+
+create function tickwork.emit_event(tenant_id uuid, type text, aggregate text, payload jsonb)
+returns uuid
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  event public.events;
+  delivery_ids uuid[];
+begin
+  perform tickwork.check_event(emit_event.type, emit_event.aggregate, emit_event.payload);
+
+  insert into public.events (tenant_id, type, aggregate, payload)
+  values (emit_event.tenant_id, emit_event.type, emit_event.aggregate, coalesce(emit_event.payload, '{}'))
+  returning events.* into event;
+
+  with made as (
+    insert into public.webhook_deliveries (tenant_id, webhook_endpoint_id, event_id)
+    select webhook_endpoints.tenant_id, webhook_endpoints.id, event.id
+    from public.webhook_endpoints
+    where webhook_endpoints.tenant_id = event.tenant_id
+      and webhook_endpoints.status = 'active'
+      and tickwork.hears(webhook_endpoints.event_types, event.type)
+    returning webhook_deliveries.id
+  )
+  select array_agg(made.id)
+  into delivery_ids
+  from made;
+
+  if delivery_ids is not null then
+    perform tickwork.enqueue_deliveries(delivery_ids);
+  end if;
+
+  return event.id;
+end
+$$;
+
+comment on function tickwork.emit_event is
+  '-> queued. For other functions of the queue: stores the event and enqueues a delivery for each endpoint that wants '
+  'it, in the caller''s transaction. Raises TWARG, TWPAY, TWBIG, never TWFUL.';
+
+create function tickwork.check_event(type text, aggregate text, payload jsonb)
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if (length(check_event.type) <= 100 and check_event.type ~ '^[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*$') is not true then
+    raise exception 'type: must be words with dots between, not %', quote_nullable(left(check_event.type, 100))
+      using errcode = 'TWARG', hint = 'Such as invoice.paid, of at most 100 characters.';
+  end if;
+
+  perform tickwork.check_key('aggregate', check_event.aggregate);
+  perform tickwork.check_payload(coalesce(check_event.payload, '{}'), null);
+end
+$$;
+
+create function tickwork.enqueue_deliveries(delivery_ids uuid[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  perform tickwork.insert_jobs(array(
+    select row(
+      webhook_deliveries.job_id,
+      webhook_deliveries.tenant_id,
+      'deliver_webhook',
+      jsonb_build_object('webhook_delivery_id', webhook_deliveries.id),
+      0,
+      null,
+      null,
+      null,
+      tickwork.endpoint_lane(webhook_deliveries.webhook_endpoint_id),
+      null,
+      null,
+      'event',
+      webhook_deliveries.event_id::text
+    )::tickwork.job_request
+    from unnest(enqueue_deliveries.delivery_ids) as delivery(id)
+    join public.webhook_deliveries on webhook_deliveries.id = delivery.id
+  ));
+exception
+  -- What happened has happened, and is not undone because too much waits: enqueue_late_deliveries tries again.
+  when sqlstate 'TWFUL' or sqlstate 'TWTYP' then
+    update public.webhook_deliveries
+    set job_id = null
+    where webhook_deliveries.id = any (enqueue_deliveries.delivery_ids);
+end
+$$;
+
+create function tickwork.endpoint_lane(webhook_endpoint_id uuid)
+returns text
+language sql
+immutable
+return 'endpoint:' || webhook_endpoint_id::text;
+
+create function tickwork.enqueue_late_deliveries()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  late_tenant uuid;
+begin
+  -- From one tenant to the next, however many each has: one whose queue stays full must not keep the others waiting.
+  loop
+    select webhook_deliveries.tenant_id into late_tenant
+    from public.webhook_deliveries
+    where webhook_deliveries.job_id is null
+      and webhook_deliveries.status = 'pending'
+      and webhook_deliveries.tenant_id > coalesce(late_tenant, '00000000-0000-0000-0000-000000000000')
+    order by webhook_deliveries.tenant_id
+    limit 1;
+
+    exit when not found;
+    perform tickwork.enqueue_late_deliveries_of(late_tenant);
+  end loop;
+end
+$$;
+
+create function tickwork.enqueue_late_deliveries_of(tenant_id uuid)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  most integer;
+  queued integer;
+  delivery_ids uuid[];
+begin
+  select organizations.max_queued into most
+  from public.organizations
+  where organizations.id = enqueue_late_deliveries_of.tenant_id;
+
+  select count(*) into queued
+  from (
+    select
+    from public.jobs
+    where jobs.tenant_id = enqueue_late_deliveries_of.tenant_id
+      and jobs.status = 'queued'
+    limit most
+  ) as counted;
+
+  with late as (
+    select webhook_deliveries.id
+    from public.webhook_deliveries
+    where webhook_deliveries.tenant_id = enqueue_late_deliveries_of.tenant_id
+      and webhook_deliveries.job_id is null
+      and webhook_deliveries.status = 'pending'
+    order by webhook_deliveries.tenant_id, webhook_deliveries.created_at
+    limit least(most - queued, 1000)
+    for no key update skip locked
+  ),
+  numbered as (
+    update public.webhook_deliveries
+    set job_id = gen_random_uuid()
+    from late
+    where webhook_deliveries.id = late.id
+    returning webhook_deliveries.id
+  )
+  select array_agg(numbered.id)
+  into delivery_ids
+  from numbered;
+
+  if delivery_ids is not null then
+    perform tickwork.enqueue_deliveries(delivery_ids);
+  end if;
+end
+$$;
+
+comment on function tickwork.enqueue_late_deliveries is
+  '-> queued. Enqueues deliveries for which there was no room when their event happened. Called by every tick.';
+
+create function tickwork.end_deliveries(job_ids uuid[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+begin
+  update public.webhook_deliveries
+  set
+    status = 'failed',
+    error_code = coalesce(webhook_deliveries.error_code, jobs.error_code, upper(jobs.status)),
+    error_message = coalesce(webhook_deliveries.error_message, jobs.error_message)
+  from public.jobs
+  where webhook_deliveries.job_id = any (end_deliveries.job_ids)
+    and webhook_deliveries.status = 'pending'
+    and jobs.id = any (end_deliveries.job_ids)
+    and jobs.id = webhook_deliveries.job_id
+    and jobs.status in ('failed', 'dead', 'cancelled');
+end
+$$;
+
+comment on function tickwork.end_deliveries is
+  'A delivery whose job has ended without success has failed, whether or not its handler could say so.';
+
+
+-- Who may say that something happened: the application's backend, and a worker for the tenant whose job it holds.
+
+create function tickwork.emit_event_as_service(tenant_id uuid, type text, aggregate text, payload jsonb)
+returns uuid
+language plpgsql
+volatile
+security definer -- nobody may write events itself
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_caller(emit_event_as_service.tenant_id);
+  perform tickwork.wait_for_disk();
+
+  return tickwork.emit_event(
+    emit_event_as_service.tenant_id,
+    emit_event_as_service.type,
+    emit_event_as_service.aggregate,
+    emit_event_as_service.payload
+  );
+end
+$$;
+
+create function public.emit_event(tenant_id uuid, type text, aggregate text default null, payload jsonb default '{}')
+returns uuid
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.emit_event_as_service(
+    emit_event.tenant_id, emit_event.type, emit_event.aggregate, emit_event.payload
+  );
+$$;
+
+comment on function public.emit_event is
+  '-> queued. Says that something happened: stores the event and enqueues deliver_webhook for each endpoint of the '
+  'tenant that wants it, in the caller''s transaction. Answers the event''s id. Raises TWTNT, TWARG, TWPAY, TWBIG.';
+
+create function tickwork.emit_held_event(type text, aggregate text, payload jsonb)
+returns uuid
+language plpgsql
+volatile
+security definer -- nobody may write events itself
+set search_path = ''
+as $$
+declare
+  tenant_id constant uuid := tickwork.held_tenant();
+begin
+  if tenant_id is null then
+    raise exception 'no job is held in this transaction'
+      using errcode = 'TWLSE', hint = 'Call hold_job first.';
+  end if;
+
+  return tickwork.emit_event(tenant_id, emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
+end
+$$;
+
+create function public.emit_held_event(type text, aggregate text default null, payload jsonb default '{}')
+returns uuid
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.emit_held_event(emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
+$$;
+
+comment on function public.emit_held_event is
+  '-> queued. As emit_event, for the tenant of the job held by hold_job in this transaction: what a handler writes '
+  'with its completion. Raises TWLSE, TWARG, TWPAY, TWBIG.';
+
+alter function tickwork.emit_event_as_service owner to tickwork_owner;
+alter function tickwork.emit_held_event owner to tickwork_owner;
+
+revoke execute on function
+  tickwork.emit_event,
+  tickwork.check_event,
+  tickwork.enqueue_deliveries,
+  tickwork.endpoint_lane,
+  tickwork.enqueue_late_deliveries,
+  tickwork.enqueue_late_deliveries_of,
+  tickwork.end_deliveries,
+  tickwork.emit_event_as_service,
+  tickwork.emit_held_event,
+  public.emit_event,
+  public.emit_held_event
+from public, anon, authenticated, service_role;
+
+grant execute on function
+  tickwork.emit_event,
+  tickwork.check_event,
+  tickwork.enqueue_deliveries,
+  tickwork.endpoint_lane,
+  tickwork.enqueue_late_deliveries,
+  tickwork.enqueue_late_deliveries_of,
+  tickwork.end_deliveries
+to tickwork_owner;
+
+grant execute on function public.emit_event, tickwork.emit_event_as_service to service_role;
+grant execute on function public.emit_held_event, tickwork.emit_held_event to tickwork_worker;
