@@ -7,6 +7,8 @@ from tickwork.http import Policy
 from tickwork.settings import Settings, networks_of
 
 LONGEST_PAUSE = 86_400.0
+# Though 4xx, they say "not now" rather than "never".
+PASSING = frozenset({408, 425})
 
 
 def policy_of(settings: Settings) -> Policy:

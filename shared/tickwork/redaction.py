@@ -15,6 +15,17 @@ def redacted(text: str, secrets: Mapping[str, str]) -> str:
     return text
 
 
+def redacted_headers(headers: Mapping[str, str], secrets: Mapping[str, str], most: int) -> dict[str, str]:
+    """Those of the headers that fit into so many characters, the first ones first."""
+    chosen: dict[str, str] = {}
+    for name, value in headers.items():
+        shown = redacted(value, secrets)
+        most -= len(name) + len(shown)
+        if most >= 0:
+            chosen[name] = shown
+    return chosen
+
+
 def _forms(value: str) -> Iterator[str]:
     raw = value.encode()
     yield value

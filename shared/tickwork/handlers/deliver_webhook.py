@@ -1,7 +1,7 @@
 """deliver_webhook: an event is posted to an endpoint, signed, and what the endpoint answered is kept."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,8 +14,8 @@ from tickwork.events import Verdict, note_delivery
 from tickwork.handler import Handler, Tools
 from tickwork.http import Limits, Unreachable, stream
 from tickwork.jobs import Done
-from tickwork.outbound import pause_of, policy_of
-from tickwork.redaction import redacted
+from tickwork.outbound import PASSING, pause_of, policy_of
+from tickwork.redaction import redacted, redacted_headers
 from tickwork.safe import Safe
 from tickwork.settings import Settings, load_settings
 from tickwork.signing import PREFIX, signed_headers
@@ -25,8 +25,6 @@ CONNECT_SECONDS = 5.0
 MOST_READ = 16_384
 MOST_KEPT = 4_096
 NO_LIMIT = 1 << 50
-# They say "not now" rather than "never".
-PASSING = frozenset({408, 425})
 
 
 class Payload(BaseModel):
@@ -186,33 +184,20 @@ def note(parcel: Parcel, reply: Reply, verdict: Verdict, error: JobError | None,
     # A receiver knows its secret and may send it back, whole or the part that matters.
     named = dict(zip(("current", "previous"), parcel.secrets, strict=False))
     keys = {f"key of {name}": secret.removeprefix(PREFIX) for name, secret in named.items()}
-    hide = partial(redacted, secrets={**named, **keys})
+    secrets = {**named, **keys}
     told = error or reply.note
     note_delivery(
         connection,
         parcel.delivery_id,
         verdict,
         http_status=reply.http_status,
-        response_headers=kept(reply.headers, hide) if reply.http_status else None,
-        response_body=hide(reply.body)[:MOST_KEPT] if reply.http_status else None,
+        response_headers=redacted_headers(reply.headers, secrets, MOST_KEPT) if reply.http_status else None,
+        response_body=redacted(reply.body, secrets)[:MOST_KEPT] if reply.http_status else None,
         latency_ms=latency,
         error_code=told.code if told else None,
         error_message=str(told) if told else None,
         retry_after_seconds=getattr(error, "delay", None),
     )
-
-
-def kept(headers: Mapping[str, str], hide: Callable[[str], str]) -> dict[str, str]:
-    """Those that fit, each cut where it is too long to be of use."""
-    chosen: dict[str, str] = {}
-    room = MOST_KEPT
-    for name, value in headers.items():
-        shown = hide(value)[:500]
-        room -= len(name) + len(shown)
-        if room < 0:
-            break
-        chosen[name[:200]] = shown
-    return chosen
 
 
 DELIVER_WEBHOOK: Handler[Payload] = Handler(Payload, deliver_webhook)

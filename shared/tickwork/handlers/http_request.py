@@ -12,8 +12,8 @@ from tickwork.errors import Permanent, RateLimited, Retryable
 from tickwork.handler import Handler, Tools
 from tickwork.http import Limits, Response, request
 from tickwork.http.urls import Url, parse
-from tickwork.outbound import pause_of, policy_of
-from tickwork.redaction import redacted
+from tickwork.outbound import PASSING, pause_of, policy_of
+from tickwork.redaction import redacted, redacted_headers
 from tickwork.safe import Safe
 from tickwork.settings import Settings, load_settings
 
@@ -23,7 +23,6 @@ MOST_HEADERS_KEPT = 8_192
 REFERENCE = re.compile(r"\{\{ *secret:([A-Za-z0-9_.-]{1,100}) *\}\}")
 # Whoever reads the job would read them.
 NEVER_INLINED = frozenset({"authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
-PASSING = frozenset({408, 425})
 
 Status = Annotated[int, Field(ge=200, le=599)]
 
@@ -126,7 +125,7 @@ def judged(payload: Payload, response: Response, secrets: Mapping[str, str]) -> 
     text = redacted(response.body.decode("utf-8", "replace").replace("\x00", ""), secrets)
     status = response.status
     if status in payload.expected_status or (not payload.expected_status and 200 <= status < 300):
-        headers = kept(response.headers, secrets)
+        headers = redacted_headers(response.headers, secrets, MOST_HEADERS_KEPT)
         is_cut = len(text) > MOST_KEPT
         return Result(
             status=status, headers=headers, body=text[:MOST_KEPT], is_cut=is_cut, seconds=round(response.seconds, 3)
@@ -139,17 +138,6 @@ def judged(payload: Payload, response: Response, secrets: Mapping[str, str]) -> 
     if status >= 500 or status in PASSING:
         raise Retryable(said, code=code, delay=pause)
     raise Permanent(said, code=code)
-
-
-def kept(headers: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
-    chosen: dict[str, str] = {}
-    room = MOST_HEADERS_KEPT
-    for name, value in headers.items():
-        shown = redacted(value, secrets)
-        room -= len(name) + len(shown)
-        if room >= 0:
-            chosen[name] = shown
-    return chosen
 
 
 HTTP_REQUEST: Handler[Payload] = Handler(Payload, http_request)
