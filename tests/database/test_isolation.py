@@ -572,6 +572,7 @@ MUTANTS = {
         hole("caller_is_service", "RETURN pg_has_role", "RETURN session_user = 'authenticator' OR pg_has_role"),
         hole("lock_job_for_caller", "tickwork.caller_is_service()", "true"),
         hole("lock_job_for_caller", "errcode = 'TWJOB'", TELLTALE),
+        hole("lock_endpoint_for_caller", "tickwork.may_act_for(webhook_endpoints.tenant_id)", "true"),
         hole("settle", "jobs.lease_token = outcome.lease_token", "true"),
         hole("hold_lane_of_job", "jobs.lease_token = hold_lane_of_job.lease_token", "true"),
         "create policy p on tickwork.lines for select to anon using (true); grant select on tickwork.lines to anon; "
