@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import IO, Any
 
 from pypdf import PdfReader
 from pypdf.errors import PdfReadError
@@ -35,6 +35,16 @@ class Post:
     def field(self, name: str) -> str | None:
         values = self.fields.get(name)
         return values[-1] if values else None
+
+
+def in_memory(
+    total_content_length: int | None,
+    content_type: str | None,
+    filename: str | None,
+    content_length: int | None = None,
+) -> IO[bytes]:
+    # A file on disk would be left open when a client hangs up halfway.
+    return io.BytesIO()
 
 
 class Exchange(BaseHTTPRequestHandler):
@@ -74,7 +84,7 @@ class Exchange(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         mime_type, options = parse_options_header(self.headers["Content-Type"])
         form: MultiDict[str, str]
-        _, form, files = FormDataParser(max_form_memory_size=None).parse(
+        _, form, files = FormDataParser(in_memory, max_form_memory_size=None).parse(
             io.BytesIO(body), mime_type, len(body), options
         )
         with closing(files["files"]) as file:
