@@ -12,6 +12,7 @@ from tests.world import World
 from tickwork import errors, events
 from tickwork.database import translated
 from tickwork.documents import Documents
+from tickwork.imports import Imports
 from tickwork.jobs import Status
 from tickwork.queue import Queue
 from tickwork.webhooks import Webhooks
@@ -37,9 +38,8 @@ NO_FUNCTION = {"add", "overview"}
 
 
 def methods() -> dict[str, Callable[..., Any]]:
-    found = [
-        each for home in (Queue, Documents, Webhooks, events) for each in inspect.getmembers(home, inspect.isfunction)
-    ]
+    homes = (Queue, Documents, Imports, Webhooks, events)
+    found = [each for home in homes for each in inspect.getmembers(home, inspect.isfunction)]
     return {name: method for name, method in found if not name.startswith("_") and name not in NO_FUNCTION}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tickwork.documents import mime_type_of
 from tickwork.engines.local import extract
+from tickwork.names import mime_type_of
 
 SCRIPT = Path(__file__).parents[1] / "infra" / "local" / "make_samples.py"
 SAMPLES = SCRIPT.parent / "samples"

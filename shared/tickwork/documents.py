@@ -1,8 +1,6 @@
 """Documents, as an application sees them: put into the vault, have them read, find them again."""
 
 import hashlib
-import mimetypes
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,17 +8,10 @@ from uuid import UUID
 
 from tickwork.database import Database
 from tickwork.errors import InvalidRequest
+from tickwork.names import as_name, mime_type_of
 from tickwork.vault import Vault, document_key
 
 BLOCK = 1 << 20
-# What the library of mime types leaves to the machine that it runs on.
-OTHER_TYPES = {
-    ".md": "text/markdown",
-    ".markdown": "text/markdown",
-    ".eml": "message/rfc822",
-    ".csv": "text/csv",
-    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-}
 
 
 class Documents:
@@ -111,19 +102,6 @@ class Documents:
     def _call(self, function: str, **arguments: Any) -> list[dict[str, Any]]:
         listed = ", ".join(f"{name} => %({name})s" for name in arguments)
         return self.database.rows(f"select * from public.{function}({listed})", arguments)
-
-
-def mime_type_of(name: str) -> str:
-    """By the extension; what nobody knows is left to the engine to refuse."""
-    guessed, packed = mimetypes.guess_type(name)
-    guessed = OTHER_TYPES.get(Path(name).suffix.lower()) or (None if packed else guessed)
-    return (guessed or "application/octet-stream").lower()
-
-
-def as_name(name: str) -> str:
-    """The name as it can be stored: no halves of characters, nothing that a terminal obeys."""
-    kept = "".join(each if each.isprintable() else "_" for each in name.encode(errors="replace").decode())
-    return unicodedata.normalize("NFC", kept)[-500:]
 
 
 def measure(file: Path) -> tuple[int, str]:

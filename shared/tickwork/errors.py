@@ -20,6 +20,7 @@ What can go wrong, and what is done about it.
     │   ├── NoSuchDocument
     │   ├── NoSuchEndpoint
     │   ├── NoSuchDelivery
+    │   ├── NoSuchConnector
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── NotAllowed         the role or the user may not do that
     │   └── Unavailable        the database cannot be reached: try again later
@@ -121,6 +122,10 @@ class NoSuchDelivery(QueueError):
     pass
 
 
+class NoSuchConnector(QueueError):
+    pass
+
+
 class WrongStatus(QueueError):
     pass
 
@@ -147,6 +152,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWDOC": NoSuchDocument,
     "TWEND": NoSuchEndpoint,
     "TWDLV": NoSuchDelivery,
+    "TWCTR": NoSuchConnector,
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
     "TWMEM": NotAllowed,

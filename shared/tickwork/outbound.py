@@ -1,14 +1,23 @@
-"""Whom the product may call, by the operator's settings. Every handler that calls out asks here."""
+"""What handlers reach beyond the database, by the operator's settings: the vault, and whom they may call."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from uuid import UUID
 
+from tickwork.errors import Retryable
 from tickwork.http import Policy
 from tickwork.settings import Settings, networks_of
+from tickwork.vault import Vault, open_vault
 
 LONGEST_PAUSE = 86_400.0
 # Though 4xx, they say "not now" rather than "never".
 PASSING = frozenset({408, 425})
+
+
+def vault_of(settings: Settings, tenant_id: UUID) -> Vault:
+    if settings.vault_url is None:
+        raise Retryable("The operator has not said where the vault is", code="VAULT_MISSING")
+    return open_vault(settings.vault_url, tenant_id, settings.vault_key)
 
 
 def policy_of(settings: Settings) -> Policy:

@@ -143,6 +143,16 @@ class Settings(BaseModel):
     outbound_http: bool = False
     outbound_authorities: str | None = None
     webhook_seconds: float = Field(default=30, gt=0, le=30)
+    dropbox_app_key: str | None = None
+    dropbox_app_secret: str | None = None
+    dropbox_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
+    microsoft_client_id: str | None = None
+    microsoft_client_secret: str | None = None
+    microsoft_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
+    google_client_id: str | None = None
+    google_client_secret: str | None = None
+    google_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
+    notification_secret: Secrets = None
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -66,6 +66,8 @@ ARGUMENTS = """
     only_failed=false verdict=refused http_status=404 response_headers={{}} response_body=no latency_ms=1
     error_code=no error_message=no aggregate=word event_type=job.done event_types={{"job.*"}}
     endpoint=({endpoint},{tenant},https://a.example/,,{{}},X-A-,active,,closed,0,,0,,0,t,2030-01-01,2030-01-01)
+    connector_id={connector} remote_path= files=["/a.txt"] provider=dropbox account_ids={{"{word}"}}
+    connector_ids={{"{connector}"}} connector=({connector},{tenant},dropbox,x,active,{{}},,,,,,2030-01-01,2030-01-01)
     document=({document},{tenant},x,tenant/{tenant}/x,text/plain,1,,,,,,,,2030-01-01,2030-01-01)
 """
 # Functions that take one of these parameters, and null for the others.
@@ -119,6 +121,7 @@ class Target(NamedTuple):
     endpoint: UUID
     delivery: UUID
     event: UUID
+    connector: UUID
 
 
 class Actor(NamedTuple):
@@ -172,10 +175,17 @@ class Scene(World):
         ids = {job["status"]: job["id"] for job in jobs}
         tenant = jobs[0]["tenant_id"]
         documents = self.rows("select id from public.documents where tenant_id = %s order by name", tenant)
+        connector = self.value("select id from public.connectors where tenant_id = %s", tenant)
         line_ids = line["turn_id"], line["id"]
         delivery = self.row("select * from public.webhook_deliveries where tenant_id = %s", tenant)
         spare = self.value("select id from public.events where tenant_id = %s and type = 'spare'", tenant)
-        others = [*(each["id"] for each in documents), delivery["webhook_endpoint_id"], delivery["id"], spare]
+        others = [
+            *(each["id"] for each in documents),
+            delivery["webhook_endpoint_id"],
+            delivery["id"],
+            spare,
+            connector,
+        ]
         return Target(word, tenant, ids, jobs[0]["lease_token"], *line_ids, *others)
 
     @cached_property
@@ -239,6 +249,7 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     populate_documents(world, tenant, word)
     populate_secrets(world, tenant, word)
     populate_webhooks(world, tenant, word)
+    populate_connectors(world, tenant, word)
     attempt = "select id, 7, tenant_id, family, now(), now(), 'failed' from jobs where tenant_id = %s"
     world.run(f"insert into job_attempts {attempt}", tenant)
     for user in users:
@@ -247,6 +258,29 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
 
 def populate_secrets(world: World, tenant: UUID, word: str) -> None:
     world.run("select tickwork.store_secret(%s, 'tenant', 'a_name', %s, true)", tenant, f"secret {word}")
+
+
+def populate_connectors(world: World, tenant: UUID, word: str) -> None:
+    connector = world.value(
+        "insert into connectors (tenant_id, provider, name, account_id) values (%s, 'dropbox', %s, %s) returning id",
+        tenant,
+        word,
+        word,
+    )
+    world.run(
+        "insert into connector_folders (connector_id, tenant_id, remote_path, cursor) values (%s, %s, '', %s)",
+        connector,
+        tenant,
+        word,
+    )
+    world.run(
+        "insert into imported_items (connector_id, tenant_id, item_id, folder, path, name, revision) "
+        "values (%s, %s, 'an id', '', %s, %s, '1')",
+        connector,
+        tenant,
+        f"/{word}",
+        word,
+    )
 
 
 def populate_documents(world: World, tenant: UUID, word: str) -> None:
@@ -317,6 +351,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     if not columns:
         return
     keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "chunk_index": 99, "owner": "an_owner"}
+    keys |= {"remote_path": "a_path", "item_id": "another id"}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": None}
     row = {**found[0]["row"], **keys}
     row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
@@ -408,13 +443,18 @@ def matrix(scene: Scene) -> Iterator[str | None]:
 
 
 def breach(scene: Scene, actor: Actor, home: Target | None, attack: Attack, answer: Answer) -> str | None:
-    """What of others' the actor saw or changed. The service serves every tenant, and so does a claim."""
-    if actor.role == "service_role" or (actor.role == "tickwork_worker" and "claim_" in attack.object):
+    """What of others' the actor saw or changed. The service serves every tenant."""
+    if actor.role == "service_role" or (actor.role == "tickwork_worker" and serves_all(attack)):
         return None
     secrets = {*re.findall(AN_ID, " ".join(scene.rows_at_first[home and home.word])), "alpha", "beta"}
     secrets -= {home.word if home else "", *re.findall(f"{AN_ID}|alpha|beta", str(attack.parameters))}
     seen = [secret for secret in secrets if secret in answer.text and attack[:2] not in READ_BY_ALL]
     return f"saw {seen}, touched {answer.touched}" if seen or answer.touched else None
+
+
+def serves_all(attack: Attack) -> bool:
+    """A claim is for every tenant, and so is what a provider notifies us of."""
+    return "claim_" in attack.object or "note_changes" in attack.object
 
 
 def betrayal(scene: Scene, connection: Connection, actor: Actor, attack: Attack, answer: Answer) -> str | None:
@@ -516,6 +556,7 @@ def test_deleting_a_tenant_leaves_nothing_of_it_and_its_worker_hears_so(world: W
     populate_documents(world, tenant, "acme")
     populate_secrets(world, tenant, "acme")
     populate_webhooks(world, tenant, "acme")
+    populate_connectors(world, tenant, "acme")
     tables = [row["name"] for row in world.rows(RELATIONS) if row["is_table"]]
     assert tables_that_name(tenant, tables, world) == {*tables} - NO_TENANTS
 

@@ -20,6 +20,7 @@ MAY_EXECUTE = {
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
+        public.request_import tickwork.request_import
         tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.check_caller""",
     "authenticated service_role tickwork_owner": """
         tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
@@ -38,7 +39,7 @@ MAY_EXECUTE = {
     "tickwork_worker service_role": """
         public.claim_next_job public.claim_jobs public.heartbeat_job public.heartbeat_jobs public.hold_job
         public.complete_job public.fail_job public.release_job public.settle_jobs public.settle_and_claim
-        public.hold_lane_of_job
+        public.hold_lane_of_job public.note_changes tickwork.note_changes
         tickwork.claim_jobs tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
         tickwork.complete_job tickwork.fail_job tickwork.release_job tickwork.settle_jobs tickwork.settle_and_claim
         tickwork.hold_lane_of_job""",
@@ -74,7 +75,8 @@ MAY_EXECUTE = {
         tickwork.heard_jobs tickwork.is_heard_of tickwork.emit_job_events
         tickwork.judge_endpoint tickwork.open_breaker tickwork.close_breaker tickwork.hasten_deliveries
         tickwork.delivery_family tickwork.disable_endpoint
-        tickwork.raise_no_delivery tickwork.redeliver tickwork.may_act_for tickwork.lock_endpoint_for_caller""",
+        tickwork.raise_no_delivery tickwork.redeliver tickwork.may_act_for tickwork.lock_endpoint_for_caller
+        tickwork.connector_lane tickwork.enqueue_import""",
 }
 INNER_TABLES = "turns lines wakes served_types holds lanes buckets allowances secrets"
 CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id"
@@ -89,6 +91,9 @@ MAY_TOUCH = {
     "public.extractions": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
     "public.document_chunks": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=ard",
     "public.extraction_engines": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
+    "public.connectors": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=rw",
+    "public.connector_folders": "service_role=arwd tickwork_owner=r tickwork_worker=arw",
+    "public.imported_items": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_overview": "authenticated=r service_role=r",
     "public.document_types": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=r",
     "public.document_words": "authenticated=r service_role=arwd tickwork_worker=arw",

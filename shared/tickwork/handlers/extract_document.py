@@ -20,8 +20,9 @@ from tickwork.errors import Interrupted, JobError, LeaseLost, Permanent, Retryab
 from tickwork.events import emit_held_event
 from tickwork.handler import Handler, Tools
 from tickwork.jobs import Done, FollowUp
+from tickwork.outbound import vault_of
 from tickwork.settings import Settings, load_settings
-from tickwork.vault import Vault, derived_key, open_vault
+from tickwork.vault import Vault, derived_key
 
 Engine = Literal["local", "unstructured_fast", "unstructured_hires"]
 
@@ -177,12 +178,6 @@ def note_failure(extraction_id: UUID, error: JobError, is_final: bool, connectio
         """,
         ["failed" if is_final else "queued", error.code, str(error), is_final, extraction_id],
     )
-
-
-def vault_of(settings: Settings, tenant_id: UUID) -> Vault:
-    if settings.vault_url is None:
-        raise Retryable("The operator has not said where the vault is", code="VAULT_MISSING")
-    return open_vault(settings.vault_url, tenant_id, settings.vault_key)
 
 
 def fetch(vault: Vault, document: dict[str, Any], file: Path, tools: Tools) -> str:

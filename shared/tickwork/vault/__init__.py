@@ -83,11 +83,11 @@ def open_vault(url: str, tenant_id: UUID, key: str | None = None) -> Vault:
     return Vault(store, tenant_id)
 
 
-def document_key(tenant_id: UUID, name: str) -> str:
-    """A new key for an uploaded file. Of its name, only a plain extension is kept."""
+def document_key(tenant_id: UUID, name: str, id: UUID | None = None) -> str:
+    """A new key for an uploaded file, or always the same for an id. Of its name, only a plain extension is kept."""
     extension = re.search(r"[^/\\]\.([A-Za-z0-9]{1,10})\Z", name)
     suffix = f".{extension[1].lower()}" if extension else ""
-    return f"tenant/{tenant_id}/documents/{uuid4()}{suffix}"
+    return f"tenant/{tenant_id}/documents/{id or uuid4()}{suffix}"
 
 
 def derived_key(tenant_id: UUID, document_id: UUID) -> str:

@@ -1,0 +1,1 @@
+"""Cloud drives: one module for each provider's dialect, and what they have in common."""

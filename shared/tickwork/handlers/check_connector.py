@@ -1,0 +1,52 @@
+"""check_connector: ask a provider who a connector belongs to, and so whether it still takes its token."""
+
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from tickwork.connectors import stock
+from tickwork.connectors.items import Account
+from tickwork.connectors.opening import open_drive
+from tickwork.errors import NotYet, RateLimited
+from tickwork.handler import Handler, Tools
+from tickwork.names import as_name
+from tickwork.settings import load_settings
+
+
+class Payload(BaseModel):
+    connector_id: UUID
+
+
+class Result(BaseModel):
+    provider: str
+    account_id: str
+    account_name: str
+
+
+def check_connector(payload: Payload, tools: Tools) -> Result:
+    connector = tools.under_lease(lambda connection: stock.read_connector(connection, payload.connector_id))
+    try:
+        account = open_drive(connector, tools, load_settings()).account()
+    except RateLimited as limit:
+        raise NotYet(str(limit), delay=limit.delay or 60.0, hold=limit.delay or 60.0) from None
+    tools.under_lease(lambda connection: note(connection, payload.connector_id, account))
+    name = as_name(account.name)[:200]
+    return Result(provider=connector.provider, account_id=as_name(account.id)[:200], account_name=name)
+
+
+def note(connection: Any, connector_id: UUID, account: Account) -> None:
+    """It works: whoever has connected it again need do no more."""
+    connection.execute(
+        """
+        update public.connectors
+        set
+          account_id = coalesce(nullif(%s, ''), account_id),
+          status = case status when 'reauthorize' then 'active' else status end
+        where id = %s
+        """,
+        [as_name(account.id)[:200], connector_id],
+    )
+
+
+CHECK_CONNECTOR: Handler[Payload] = Handler(Payload, check_connector)

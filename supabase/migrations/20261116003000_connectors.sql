@@ -1,0 +1,165 @@
+-- Connectors: cloud drives that a tenant has connected, and how far each folder has been read. Their tokens are in the
+-- safe, as secrets of connector:<id>.
+
+create table public.connectors (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  provider text not null,
+  name text not null,
+  status text not null default 'active',
+  scopes text[] not null default '{}',
+  account_id text,
+  extract text references public.extraction_engines (key),
+  consent_given_at timestamptz,
+  consent_given_by uuid,
+  created_by uuid default tickwork.caller_id(),
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  constraint provider_is_known check (provider in ('dropbox', 'onedrive', 'gdrive')),
+  constraint name_is_1_to_200_characters check (length(name) between 1 and 200),
+  constraint status_is_known check (status in ('active', 'reauthorize', 'disabled')),
+  constraint account_id_is_1_to_200_bytes check (octet_length(account_id) between 1 and 200),
+  constraint what_leaves_the_house_needs_consent check (
+    extract is null or extract = 'local' or consent_given_at is not null
+  )
+);
+
+comment on table public.connectors is
+  'Cloud drives of the tenants. The service adds, changes and removes them; members read.';
+comment on column public.connectors.status is
+  'reauthorize: the provider no longer takes its token, somebody has to connect it again. disabled: by hand.';
+comment on column public.connectors.account_id is
+  'Who it is at the provider: the notifications of Dropbox name nothing else. Filled in by check_connector.';
+comment on column public.connectors.extract is
+  'The engine that reads each imported document, or null for none.';
+comment on column public.connectors.consent_given_at is
+  'When somebody agreed that imported documents are sent to the third party behind the engine.';
+
+create index connectors_of_a_tenant on public.connectors (tenant_id, created_at, id);
+-- For foreign keys that name the tenant as well: they look past row-level security.
+create unique index connectors_of_their_tenant on public.connectors (tenant_id, id);
+create index connectors_by_account on public.connectors (provider, account_id) where account_id is not null;
+
+create trigger note_update
+before update on public.connectors
+for each row
+execute function tickwork.note_update();
+
+create table public.connector_folders (
+  connector_id uuid not null,
+  remote_path text not null,
+  tenant_id uuid not null,
+  cursor text,
+  is_listed boolean not null default false,
+  listed_at timestamptz,
+  primary key (connector_id, remote_path),
+  constraint connector_is_the_tenants_own foreign key (tenant_id, connector_id)
+    references public.connectors (tenant_id, id) on delete cascade,
+  constraint remote_path_is_up_to_2000_bytes check (octet_length(remote_path) <= 2000)
+);
+
+comment on table public.connector_folders is 'The folders that were imported, and how far their changes were read.';
+comment on column public.connector_folders.remote_path is 'As the import named it; empty is the whole drive.';
+comment on column public.connector_folders.cursor is
+  'The provider''s word for it, saved together with the items that it led to; null is the beginning.';
+comment on column public.connector_folders.is_listed is 'Whether the listing that was begun has come to its end.';
+
+alter table public.connectors enable row level security;
+alter table public.connectors force row level security;
+alter table public.connector_folders enable row level security;
+alter table public.connector_folders force row level security;
+
+create policy members_see_their_connectors on public.connectors
+for select to authenticated
+using (
+  tenant_id in (select tickwork.caller_tenants())
+  or (select tickwork.caller_is_platform_admin())
+);
+
+create policy the_worker_keeps_connectors on public.connectors
+for all to tickwork_worker
+using (tenant_id = (select tickwork.held_tenant()))
+with check (tenant_id = (select tickwork.held_tenant()));
+
+create policy the_worker_keeps_folders on public.connector_folders
+for all to tickwork_worker
+using (tenant_id = (select tickwork.held_tenant()))
+with check (tenant_id = (select tickwork.held_tenant()));
+
+create policy the_queue_reads_connectors on public.connectors
+for select to tickwork_owner
+using (true);
+
+create policy the_queue_reads_folders on public.connector_folders
+for select to tickwork_owner
+using (true);
+
+revoke all on public.connectors, public.connector_folders from public, anon, authenticated, service_role;
+-- Not the folders: a cursor is of use to imports only.
+grant select on public.connectors to authenticated;
+grant select on public.connectors, public.connector_folders to tickwork_owner;
+grant select, insert, update, delete on public.connectors, public.connector_folders to service_role;
+grant select, update on public.connectors to tickwork_worker;
+grant select, insert, update on public.connector_folders to tickwork_worker;
+
+create function tickwork.connector_lane(connector_id uuid)
+returns text
+language sql
+immutable
+return 'connector:' || connector_id::text;
+
+create function tickwork.make_lane_of_connector()
+returns trigger
+language plpgsql
+security definer -- nobody may touch lanes
+set search_path = ''
+as $$
+begin
+  -- Two imports of one drive at once would read the same changes, and providers count that against it.
+  insert into tickwork.lanes (family, tenant_id, lane, max_running)
+  values ('import', new.tenant_id, tickwork.connector_lane(new.id), 1);
+
+  return null;
+end
+$$;
+
+create function tickwork.forget_connector()
+returns trigger
+language plpgsql
+security definer -- nobody may touch secrets and lanes
+set search_path = ''
+as $$
+begin
+  delete from tickwork.secrets
+  where secrets.tenant_id = old.tenant_id
+    and secrets.owner = tickwork.connector_lane(old.id);
+
+  delete from tickwork.lanes
+  where lanes.family = 'import'
+    and lanes.tenant_id = old.tenant_id
+    and lanes.lane = tickwork.connector_lane(old.id);
+
+  return null;
+end
+$$;
+
+create trigger make_lane
+after insert on public.connectors
+for each row
+execute function tickwork.make_lane_of_connector();
+
+create trigger forget_connector
+after delete on public.connectors
+for each row
+execute function tickwork.forget_connector();
+
+alter function tickwork.make_lane_of_connector owner to tickwork_owner;
+alter function tickwork.forget_connector owner to tickwork_owner;
+
+revoke execute on function
+  tickwork.connector_lane,
+  tickwork.make_lane_of_connector,
+  tickwork.forget_connector
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.connector_lane to tickwork_owner;

@@ -1,0 +1,79 @@
+-- What lies in the connected drives: each file once, by the provider's own id, and which document it has become.
+
+create table public.imported_items (
+  connector_id uuid not null,
+  drive_id text not null default '',
+  item_id text not null,
+  tenant_id uuid not null,
+  folder text not null,
+  path text not null,
+  name text not null,
+  revision text not null,
+  provider_hash text,
+  size bigint,
+  mime_type text,
+  details jsonb not null default '{}',
+  status text not null default 'pending',
+  tries integer not null default 0,
+  reason text,
+  message text,
+  job_id uuid,
+  sha256 text,
+  document_id uuid,
+  is_renamed boolean not null default false,
+  is_handed_on boolean not null default true,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  primary key (connector_id, drive_id, item_id),
+  constraint connector_is_the_tenants_own foreign key (tenant_id, connector_id)
+    references public.connectors (tenant_id, id) on delete cascade,
+  constraint document_is_the_tenants_own foreign key (tenant_id, document_id)
+    references public.documents (tenant_id, id) on delete set null (document_id),
+  constraint status_is_known check (status in ('pending', 'imported', 'known', 'skipped', 'failed', 'gone')),
+  constraint size_is_not_negative check (size >= 0),
+  constraint sha256_is_64_hex_digits check (sha256 ~ '^[0-9a-f]{64}$')
+);
+
+comment on table public.imported_items is
+  'The files of connected drives, as their providers know them, and the documents that they have become.';
+comment on column public.imported_items.folder is 'The remote_path of the import that found it.';
+comment on column public.imported_items.revision is
+  'Which content it is about, in the provider''s words: where it has been imported, it is not fetched again.';
+comment on column public.imported_items.status is
+  'pending: to be fetched. imported: it is document_id. known: the tenant had these bytes before, as document_id. '
+  'skipped: no file that could be fetched. failed: see reason; the next import of the folder tries again. '
+  'gone: deleted there, its document stays.';
+comment on column public.imported_items.job_id is 'The job that has decided on the status.';
+comment on column public.imported_items.is_handed_on is 'Whether its document has been handed on to the next job.';
+
+create index items_to_fetch on public.imported_items (connector_id, folder, tries, path) where status = 'pending';
+create index failed_items on public.imported_items (connector_id, folder) where status = 'failed';
+create index items_to_hand_on on public.imported_items (connector_id) where not is_handed_on;
+create index items_of_a_job on public.imported_items (job_id, status);
+create index items_of_a_document on public.imported_items (tenant_id, document_id);
+create index items_by_path on public.imported_items (connector_id, lower(path));
+
+create trigger note_update
+before update on public.imported_items
+for each row
+execute function tickwork.note_update();
+
+alter table public.imported_items enable row level security;
+alter table public.imported_items force row level security;
+
+create policy members_see_their_items on public.imported_items
+for select to authenticated
+using (
+  tenant_id in (select tickwork.caller_tenants())
+  or (select tickwork.caller_is_platform_admin())
+);
+
+create policy the_worker_keeps_items on public.imported_items
+for all to tickwork_worker
+using (tenant_id = (select tickwork.held_tenant()))
+with check (tenant_id = (select tickwork.held_tenant()));
+
+revoke all on public.imported_items from public, anon, authenticated, service_role;
+grant select on public.imported_items to authenticated;
+grant select, insert, update, delete on public.imported_items to service_role;
+grant select, insert, update on public.imported_items to tickwork_worker;

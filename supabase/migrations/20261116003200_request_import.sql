@@ -1,0 +1,171 @@
+-- -> queued, for a connector: because somebody wants it, or because the provider says that something has changed.
+
+insert into public.job_types (key, family, description, timeout_seconds)
+values ('check_connector', 'import', 'See whether a provider still takes the token of a connector', 60);
+
+create function tickwork.enqueue_import(
+  connector public.connectors,
+  remote_path text,
+  files jsonb,
+  priority integer,
+  source text
+)
+returns tickwork.enqueued_jobs
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  payload constant jsonb := jsonb_strip_nulls(jsonb_build_object(
+    'connector_id', connector.id, 'remote_path', enqueue_import.remote_path, 'files', enqueue_import.files
+  ));
+  usual_key constant text := concat_ws(' ', 'import', connector.id, md5(payload::text));
+  key text;
+  job tickwork.enqueued_jobs;
+begin
+  -- One that runs may have read the changes before this request: another one waits behind it, and no third.
+  foreach key in array array[usual_key, usual_key || ' next']
+  loop
+    select * into job
+    from tickwork.insert_jobs(array[row(
+      gen_random_uuid(), connector.tenant_id, 'import_' || connector.provider, payload, enqueue_import.priority, null,
+      null, key, tickwork.connector_lane(connector.id), null, null, enqueue_import.source, null
+    )::tickwork.job_request]);
+
+    exit when job.status <> 'running';
+  end loop;
+
+  return job;
+end
+$$;
+
+create function tickwork.request_import(connector_id uuid, remote_path text, files jsonb, priority integer)
+returns tickwork.enqueued_jobs
+language plpgsql
+volatile
+security definer -- clients choose neither the lane nor the keys
+set search_path = ''
+as $$
+declare
+  connector public.connectors;
+  job tickwork.enqueued_jobs;
+begin
+  select * into connector
+  from public.connectors
+  where connectors.id = request_import.connector_id
+    and (
+      tickwork.caller_is_service()
+      or tickwork.caller_is_platform_admin()
+      or connectors.tenant_id in (select tickwork.caller_tenants())
+    );
+
+  -- The same answer for a foreign and a missing connector: ids are nobody else's business.
+  if not found then
+    raise exception 'connector_id: there is no connector %', coalesce(request_import.connector_id::text, 'null')
+      using errcode = 'TWCTR', hint = 'connectors shows those that you may see.';
+  end if;
+
+  if jsonb_typeof(request_import.files) <> 'array'
+    or jsonb_path_exists(request_import.files, '$[*] ? (@.type() != "string")')
+  then
+    raise exception 'files: must be a list of paths'
+      using errcode = 'TWARG', hint = 'Leave it out to import everything below remote_path.';
+  end if;
+
+  if connector.status <> 'active' then
+    raise exception 'connector_id: the connector is %, it takes no imports', connector.status
+      using errcode = 'TWARG', hint = 'Connect it again, or set its status to active.';
+  end if;
+
+  job := tickwork.enqueue_import(
+    connector, request_import.remote_path, request_import.files, request_import.priority, 'manual'
+  );
+
+  -- Anybody of the tenant may have given another job that key.
+  if job.type <> 'import_' || connector.provider or job.payload ->> 'connector_id' <> connector.id::text then
+    raise exception 'connector_id: another job holds the dedupe_key %', quote_literal(job.dedupe_key)
+      using errcode = 'TWDUP', hint = 'Try again when that job has ended.';
+  end if;
+
+  return job;
+end
+$$;
+
+create function public.request_import(
+  connector_id uuid,
+  remote_path text default '',
+  files jsonb default null,
+  priority integer default 0
+)
+returns tickwork.enqueued_jobs
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.request_import(
+    request_import.connector_id, request_import.remote_path, request_import.files, request_import.priority
+  );
+$$;
+
+comment on function public.request_import is
+  '-> queued. Imports what is new below remote_path of a connected drive (empty is all of it, null all that was '
+  'imported before), or just the files. While the same is queued, a second request answers it; while it runs, one more '
+  'waits behind it. Raises TWCTR, TWARG, TWDUP and what enqueue_job raises.';
+
+create function tickwork.note_changes(provider text, account_ids text[], connector_ids uuid[])
+returns void
+language plpgsql
+volatile
+security definer -- a notification comes to the function and not to a job, and may be of any tenant
+set search_path = ''
+as $$
+begin
+  -- Only where something was imported before: a notification says that there is news, not what is wanted of it.
+  perform tickwork.enqueue_import(connectors, null, null, 0, 'event')
+  from public.connectors
+  where connectors.id = any (
+      array(
+        select noted.id
+        from public.connectors as noted
+        where noted.provider = note_changes.provider
+          and noted.account_id = any (note_changes.account_ids)
+      ) || note_changes.connector_ids
+    )
+    and connectors.provider = note_changes.provider
+    and connectors.status = 'active'
+    and exists (select from public.connector_folders where connector_folders.connector_id = connectors.id);
+end
+$$;
+
+create function public.note_changes(
+  provider text,
+  account_ids text[] default '{}',
+  connector_ids uuid[] default '{}'
+)
+returns void
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.note_changes(note_changes.provider, note_changes.account_ids, note_changes.connector_ids);
+$$;
+
+comment on function public.note_changes is
+  '-> queued. What a verified notification of a provider leads to: one import for each active connector that is meant, '
+  'of the folders that were imported before. Answers nothing, whether or not there is such a connector.';
+
+alter function tickwork.request_import owner to tickwork_owner;
+alter function tickwork.note_changes owner to tickwork_owner;
+
+revoke execute on function
+  tickwork.enqueue_import,
+  tickwork.request_import,
+  public.request_import,
+  tickwork.note_changes,
+  public.note_changes
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.enqueue_import to tickwork_owner;
+grant execute on function public.request_import, tickwork.request_import to authenticated, service_role;
+grant execute on function public.note_changes, tickwork.note_changes to tickwork_worker, service_role;

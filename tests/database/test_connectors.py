@@ -1,0 +1,148 @@
+"""Connectors: who may ask for an import, what a notification leads to, and what goes with a connector."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from tests.world import World
+from tickwork.errors import InvalidRequest, NoSuchConnector
+from tickwork.imports import Imports
+
+
+def connect(world: World, tenant: UUID, **columns: Any) -> UUID:
+    values = {"tenant_id": tenant, "provider": "dropbox", "name": "ours", **columns}
+    names, marks = ", ".join(values), ", ".join(f"%({name})s" for name in values)
+    query = f"insert into connectors ({names}) values ({marks}) returning id"
+    id: UUID = world.admin.execute(query, values).fetchall()[0]["id"]
+    return id
+
+
+def with_folder(world: World, tenant: UUID, **columns: Any) -> UUID:
+    id = connect(world, tenant, **columns)
+    world.run("insert into connector_folders (connector_id, tenant_id, remote_path) values (%s, %s, '')", id, tenant)
+    return id
+
+
+def test_a_member_asks_for_an_import_of_the_connectors_provider_in_its_lane(world: World) -> None:
+    tenant = world.tenant()
+    id = connect(world, tenant, provider="onedrive")
+    member = world.member_of(tenant)
+
+    job = member.execute("select * from request_import(%s, '/papers')", [id]).fetchall()[0]
+
+    assert (job["type"], job["lane"]) == ("import_onedrive", f"connector:{id}")
+    assert job["payload"] == {"connector_id": str(id), "remote_path": "/papers"}
+
+
+def test_the_same_import_is_not_queued_twice_but_once_more_behind_one_that_runs(world: World) -> None:
+    imports, id = Imports(world.service.database), connect(world, world.tenant())
+
+    first, repeated = imports.request_import(id, "/a"), imports.request_import(id, "/a")
+    other = imports.request_import(id, "/b")
+    world.claim("import")
+    behind = [imports.request_import(id, "/a") for _ in range(3)]
+
+    assert (first.deduplicated, repeated.deduplicated, repeated.id) == (False, True, first.id)
+    assert other.id != first.id
+    assert {job.id for job in behind} == {behind[0].id}
+    assert behind[0].id not in (first.id, other.id)
+
+
+def test_one_import_of_a_connector_runs_at_a_time(world: World) -> None:
+    tenant = world.tenant()
+    imports = Imports(world.service.database)
+    ids = [connect(world, tenant) for _ in range(2)]
+    for id in ids:
+        for path in ("/a", "/b"):
+            imports.request_import(id, path)
+
+    claimed = list(iter(lambda: world.queue.claim_next_job("import"), None))
+
+    assert sorted(job.lane or "" for job in claimed) == sorted(f"connector:{id}" for id in ids)
+
+
+@pytest.mark.parametrize("status", ["reauthorize", "disabled"])
+def test_a_connector_that_is_not_active_takes_no_imports(world: World, status: str) -> None:
+    id = connect(world, world.tenant(), status=status)
+
+    with pytest.raises(InvalidRequest, match=status):
+        Imports(world.service.database).request_import(id)
+
+
+def test_a_missing_connector_is_no_connector(world: World) -> None:
+    world.tenant()
+
+    with pytest.raises(NoSuchConnector):
+        Imports(world.service.database).request_import(uuid4())
+
+
+@pytest.mark.parametrize("files", ['"/a.txt"', "[7]", '{"a": 1}'])
+def test_files_are_a_list_of_paths(world: World, files: str) -> None:
+    id = connect(world, world.tenant())
+
+    with pytest.raises(psycopg.Error, match="files"):
+        world.run("select request_import(%s, files => %s::jsonb)", id, files)
+
+
+def test_a_notification_enqueues_one_import_for_each_connector_of_the_account(world: World) -> None:
+    imports = Imports(world.queue.database)
+    mine = with_folder(world, world.tenant(), account_id="dbid:1")
+    also_mine = with_folder(world, world.tenant("other"), account_id="dbid:1")
+    for columns in ({"account_id": "dbid:2"}, {"account_id": "dbid:1", "status": "disabled"}):
+        with_folder(world, world.tenant("unmeant"), **columns)
+    connect(world, world.tenant("without a folder"), account_id="dbid:1")
+
+    for _ in range(3):
+        imports.note_changes("dropbox", ["dbid:1", "dbid:unknown"])
+
+    jobs = world.rows("select payload, source from jobs")
+    assert {job["payload"]["connector_id"] for job in jobs} == {str(mine), str(also_mine)}
+    assert len(jobs) == 2
+    assert {job["source"] for job in jobs} == {"event"}
+
+
+def test_a_notification_names_a_connector_of_its_provider(world: World) -> None:
+    imports, tenant = Imports(world.queue.database), world.tenant()
+    ids = {provider: with_folder(world, tenant, provider=provider) for provider in ("dropbox", "onedrive")}
+
+    imports.note_changes("onedrive", connector_ids=[*ids.values(), uuid4()])
+
+    assert [row["type"] for row in world.rows("select type from jobs")] == ["import_onedrive"]
+
+
+def test_changes_that_come_while_an_import_runs_are_not_forgotten(world: World) -> None:
+    imports, id = Imports(world.queue.database), with_folder(world, world.tenant())
+    imports.note_changes("dropbox", connector_ids=[id])
+    world.claim("import")
+
+    for _ in range(3):
+        imports.note_changes("dropbox", connector_ids=[id])
+
+    statuses = [row["status"] for row in world.rows("select status from jobs order by created_at")]
+    assert statuses == ["running", "queued"]
+
+
+def test_documents_leave_the_house_only_with_consent(world: World) -> None:
+    tenant = world.tenant()
+    connect(world, tenant, extract="local")
+    connect(world, tenant, extract="unstructured_fast", consent_given_at="2026-01-01")
+
+    with pytest.raises(psycopg.errors.CheckViolation, match="needs_consent"):
+        connect(world, tenant, extract="unstructured_fast")
+
+
+def test_members_read_connectors_and_change_nothing(world: World) -> None:
+    tenant = world.tenant()
+    id = with_folder(world, tenant)
+    member = world.member_of(tenant)
+
+    assert [row["id"] for row in member.execute("select id from connectors")] == [id]
+    for statement in (
+        "update connectors set name = 'x'",
+        "delete from connectors",
+        "select cursor from connector_folders",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            member.execute(statement)

@@ -1,0 +1,548 @@
+"""What holds for imports from every provider: each file once, nothing twice, and what goes wrong is named."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tests.cloud import (
+    Asked,
+    Bytes,
+    Cloud,
+    Generated,
+    Requests,
+    cut_after,
+    hanging_up,
+    running,
+    saying,
+    serve,
+    sha256_of,
+)
+from tests.drive_server import Drive
+from tests.dropbox_server import Dropbox
+from tests.graph_server import Graph
+from tests.office import HANDLERS, SECRET_KEY, Office
+from tests.world import World
+from tickwork.connectors import importing
+from tickwork.handler import Tools
+from tickwork.runtime import Deadline, work
+
+CLOUDS: dict[str, type[Cloud]] = {"dropbox": Dropbox, "onedrive": Graph, "gdrive": Drive}
+
+
+@pytest.fixture(params=CLOUDS)
+def provider(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def cloud(provider: str) -> Iterator[Cloud]:
+    one = CLOUDS[provider]()
+    with running(one):
+        yield one
+
+
+@pytest.fixture
+def office(world: World, tmp_path: Path, provider: str, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Office:
+    return Office(world, tmp_path, {provider: cloud}, monkeypatch)
+
+
+@pytest.fixture
+def connector(office: Office, provider: str) -> UUID:
+    return office.connect(provider)
+
+
+def test_a_second_import_of_an_unchanged_folder_downloads_nothing(
+    office: Office, cloud: Cloud, connector: UUID
+) -> None:
+    for number in range(12):
+        cloud.put(f"/papers/{number}.txt", f"paper {number}".encode())
+    office.bring(connector, "/papers")
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.status, job.result["imported_count"]) == ("done", 0)
+    assert cloud.downloads.total() == len(office.documents()) == len(office.files_in_vault()) == 12
+
+
+def test_a_later_import_brings_only_what_changed(office: Office, cloud: Cloud, connector: UUID) -> None:
+    for name in ("same", "changed"):
+        cloud.put(f"/papers/{name}.txt", name.encode())
+    office.bring(connector, "/papers")
+
+    cloud.put("/papers/changed.txt", b"another text")
+    cloud.put("/papers/new.txt", b"new")
+    job = office.bring(connector, "/papers")
+
+    assert job.result["imported_count"] == 2
+    assert cloud.downloads == {"/papers/same.txt": 1, "/papers/changed.txt": 2, "/papers/new.txt": 1}
+    # What a document says does not change under anybody's hands: the new revision is a new document.
+    contents = sorted(office.content(row) for row in office.world.rows("select * from documents"))
+    assert contents == [b"another text", b"changed", b"new", b"same"]
+
+
+def test_bytes_that_the_tenant_has_are_not_stored_twice(office: Office, cloud: Cloud, connector: UUID) -> None:
+    cloud.put("/papers/one.txt", b"the same words")
+    cloud.put("/papers/two.txt", b"the same words")
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.result["imported_count"], job.result["known_count"]) == (1, 1)
+    assert len(office.documents()) == len(office.files_in_vault()) == 1
+    assert len({item["document_id"] for item in office.items()}) == 1
+
+
+def test_two_tenants_with_the_same_file_share_nothing(office: Office, cloud: Cloud, provider: str) -> None:
+    cloud.put("/papers/one.txt", b"the same words")
+    rival = office.world.tenant("rival")
+    connectors = {tenant: office.connect(provider, tenant=tenant) for tenant in (office.tenant, rival)}
+
+    for each in connectors.values():
+        office.bring(each, "/papers")
+
+    ours, theirs = office.documents()["one.txt"], office.documents(rival)["one.txt"]
+    assert ours["id"] != theirs["id"]
+    assert ours["vault_path"].startswith(f"tenant/{office.tenant}/")
+    assert theirs["vault_path"].startswith(f"tenant/{rival}/")
+    assert cloud.downloads["/papers/one.txt"] == 2
+
+
+def test_another_tenants_connector_cannot_be_used(office: Office, cloud: Cloud, connector: UUID, provider: str) -> None:
+    rival = office.world.tenant("rival")
+    cloud.put("/papers/one.txt", b"ours")
+
+    job = office.world.job(f"import_{provider}", rival, payload={"connector_id": str(connector), "remote_path": ""})
+    office.work()
+
+    job = office.world.reload(job)
+    assert (job.status, job.error_code) == ("failed", "CONNECTOR_MISSING")
+    assert cloud.asked == []
+
+
+def test_just_the_named_files_are_imported(office: Office, cloud: Cloud, connector: UUID) -> None:
+    for name in ("one", "two", "three"):
+        cloud.put(f"/papers/{name}.txt", name.encode())
+
+    job = office.bring(connector, "/papers", ["/papers/one.txt", "two.txt", "/papers/missing.txt", "/papers"])
+
+    assert {*office.documents()} == {"one.txt", "two.txt"}
+    reasons = {each["name"]: each["reason"] for each in job.result["failed"]}
+    assert reasons == {"/papers/missing.txt": "NOT_THERE", "/papers": "FOLDER"}
+
+
+def test_a_connection_that_is_cut_is_taken_up_where_it_broke(office: Office, cloud: Cloud, connector: UUID) -> None:
+    content = Generated(5_000_000)
+    cloud.put("/papers/large.bin", content)
+    cloud.troubled(cloud.downloads_at, cut_after(1_000_000), cut_after(1_500_000))
+
+    job = office.bring(connector, "/papers")
+
+    assert job.result["imported_count"] == 1
+    assert office.documents()["large.bin"]["sha256"] == sha256_of(content)
+    ranges = [asked.headers.get("Range") for asked in cloud.asked_for(cloud.downloads_at)]
+    assert len(ranges) == 3
+    assert ranges[0] is None
+    assert all(each and each.startswith("bytes=") for each in ranges[1:])
+
+
+def test_a_file_that_is_not_what_was_listed_fails_alone(office: Office, cloud: Cloud, connector: UUID) -> None:
+    cloud.put("/papers/bad.txt", b"listed").served = Bytes(b"servad")
+    cloud.put("/papers/good.txt", b"good")
+
+    job = office.bring(connector, "/papers")
+
+    assert job.status == "done"
+    assert [*office.documents()] == ["good.txt"]
+    assert len(office.files_in_vault()) == 1
+    assert [(each["name"], each["reason"]) for each in job.result["failed"]] == [("/papers/bad.txt", "FILE_CHANGED")]
+
+
+def test_what_failed_is_tried_again_by_the_next_import(office: Office, cloud: Cloud, connector: UUID) -> None:
+    file = cloud.put("/papers/bad.txt", b"listed")
+    file.served = Bytes(b"servad")
+    office.bring(connector, "/papers")
+
+    file.served = None
+    job = office.bring(connector, "/papers")
+
+    assert job.result["imported_count"] == 1
+    assert [*office.documents()] == ["bad.txt"]
+
+
+def test_a_provider_that_is_down_costs_the_job_an_attempt_and_the_files_nothing(
+    office: Office, cloud: Cloud, connector: UUID
+) -> None:
+    for number in range(5):
+        cloud.put(f"/papers/{number}.txt", f"{number}".encode())
+    cloud.troubled(cloud.downloads_at, *[saying(503)] * 3)
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.status, job.error_code, job.attempts) == ("queued", "PROVIDER_UNAVAILABLE", 1)
+    office.world.service.reschedule_job(job.id, "now")
+    office.work()
+    assert office.world.reload(job).result["imported_count"] == 5
+
+
+def test_a_token_that_expired_is_renewed(office: Office, cloud: Cloud, connector: UUID) -> None:
+    cloud.put("/papers/one.txt", b"one")
+    office.bring(connector, "/papers")
+    cloud.access_token = "another one, so that ours is refused"
+    cloud.put("/papers/two.txt", b"two")
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.status, cloud.renewals) == ("done", 2)
+    assert {*office.documents()} == {"one.txt", "two.txt"}
+
+
+def test_a_token_is_used_until_it_expires(office: Office, cloud: Cloud, connector: UUID) -> None:
+    cloud.put("/papers/one.txt", b"one")
+
+    for _ in range(3):
+        office.bring(connector, "/papers")
+
+    assert cloud.renewals == 1
+
+
+def test_a_rotated_refresh_token_is_kept(office: Office, cloud: Cloud, connector: UUID) -> None:
+    cloud.rotates, cloud.expires_in = True, 0
+    cloud.put("/papers/one.txt", b"one")
+
+    jobs = [office.bring(connector, "/papers") for _ in range(3)]
+
+    assert [job.status for job in jobs] == ["done"] * 3
+    assert cloud.renewals >= 3
+
+
+def test_two_jobs_that_renew_at_once_do_not_lose_the_token(office: Office, cloud: Cloud, connector: UUID) -> None:
+    """Without the lane's limit of one, which keeps them apart otherwise."""
+    cloud.rotates = True
+    for number in range(2):
+        cloud.put(f"/papers/{number}/{number}.txt", f"{number}".encode())
+    office.world.run("delete from tickwork.lanes")
+    jobs = [office.request(connector, f"/papers/{number}") for number in range(2)]
+
+    queues = (office.world.queue, office.world.other_queue)
+    threads = [threading.Thread(target=work, args=(queue, "import", HANDLERS, Deadline(60, 1))) for queue in queues]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [office.world.reload(job).status for job in jobs] == ["done", "done"]
+    assert cloud.renewals == 1
+    assert len(office.documents()) == 2
+
+
+def test_a_revoked_token_asks_for_the_connector_to_be_connected_again(
+    office: Office, cloud: Cloud, connector: UUID
+) -> None:
+    cloud.put("/papers/one.txt", b"one")
+    cloud.is_revoked = True
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.status, job.error_code) == ("failed", "REAUTHORIZE")
+    assert office.world.value("select status from connectors") == "reauthorize"
+
+
+def test_a_token_that_is_refused_even_when_new_does_too(office: Office, cloud: Cloud, connector: UUID) -> None:
+    cloud.put("/papers/one.txt", b"one")
+    cloud.troubled(cloud.lists, saying(401), saying(401))
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.status, job.error_code) == ("failed", "REAUTHORIZE")
+    assert office.world.value("select status from connectors") == "reauthorize"
+
+
+def test_a_pause_that_the_provider_asks_for_costs_no_attempt_and_holds_the_lane(
+    office: Office, cloud: Cloud, connector: UUID
+) -> None:
+    for number in range(3):
+        cloud.put(f"/papers/{number}.txt", f"{number}".encode())
+    cloud.troubled(cloud.downloads_at, serve, cloud.too_many(7200))
+    jobs = [office.request(connector, path) for path in ("/papers", "/")]
+
+    office.work(3)
+
+    waiting = jobs[1]
+    assert len(office.documents()) == 1
+    for each in map(office.world.reload, jobs):
+        assert (each.status, each.attempts) == ("queued", 0)
+    assert "pause" in office.world.service.explain_job(waiting.id)
+    seconds = office.world.value(
+        "select extract(epoch from until - clock_timestamp()) from tickwork.holds where scope like '%%connector:%%'"
+    )
+    assert 7000 < seconds <= 7200
+
+
+def test_a_job_hands_the_rest_to_another_when_it_has_had_enough(
+    office: Office, cloud: Cloud, connector: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "FILES_PER_JOB", 4)
+    for number in range(10):
+        cloud.put(f"/papers/{number}.txt", f"paper {number}".encode())
+    first = office.request(connector, "/papers")
+
+    office.work(9)
+
+    jobs = office.world.rows("select * from jobs order by created_at")
+    assert [job["status"] for job in jobs] == ["done"] * 3
+    assert [job["result"]["imported_count"] for job in jobs] == [4, 4, 2]
+    assert [job["result"]["is_continued"] for job in jobs] == [True, True, False]
+    assert {job["lane"] for job in jobs} == {f"connector:{connector}"}
+    assert [job["source_ref"] for job in jobs] == [None, str(first.id), str(jobs[1]["id"])]
+    assert cloud.downloads.total() == len(office.documents()) == 10
+
+
+def test_a_named_list_of_files_is_handed_on_too(
+    office: Office, cloud: Cloud, connector: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "FILES_PER_JOB", 2)
+    paths = [cloud.put(f"/papers/{number}.txt", f"paper {number}".encode()).path for number in range(5)]
+    office.request(connector, None, paths)
+
+    office.work(9)
+
+    results = [row["result"]["imported_count"] for row in office.world.rows("select * from jobs order by created_at")]
+    assert results == [2, 2, 1]
+
+
+def short_of_time(looks: int) -> Callable[[Tools], float]:
+    """A clock that says that the time is up after so many looks."""
+    left = iter([1000.0] * looks)
+    return lambda tools: next(left, 0.0)
+
+
+def test_a_job_stops_in_time_and_the_next_goes_on(
+    office: Office, cloud: Cloud, connector: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(10):
+        cloud.put(f"/papers/{number}.txt", f"paper {number}".encode())
+    with monkeypatch.context() as patched:
+        patched.setattr(Tools, "seconds_left", short_of_time(12))
+        patched.setattr("tickwork.runtime.look", lambda attempt, deadline: None)
+        first = office.bring(connector, "/papers")
+
+    office.work(5)
+
+    assert first.status == "done"
+    assert first.result["is_continued"]
+    assert 0 < first.result["imported_count"] < 10
+    assert len(office.documents()) == 10
+    assert office.world.value("select count(*) from imported_items where status <> 'imported'") == 0
+
+
+def test_a_file_that_takes_longer_than_a_whole_job_fails_and_the_chain_ends(
+    office: Office, cloud: Cloud, connector: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud.put("/papers/endless.bin", Generated(3_000_000))
+    monkeypatch.setattr("tickwork.connectors.fetching.Stream._limits", out_of_time)
+    office.request(connector, "/papers")
+
+    office.work(9)
+
+    jobs = office.world.rows("select * from jobs order by created_at")
+    assert [job["status"] for job in jobs] == ["done", "done"]
+    assert [each["reason"] for each in jobs[1]["result"]["failed"]] == ["TOO_SLOW"]
+
+
+def out_of_time(stream: object) -> None:
+    from tickwork.connectors.trouble import OutOfTime
+
+    raise OutOfTime
+
+
+def test_a_killed_job_goes_on_where_it_was(office: Office, cloud: Cloud, connector: UUID) -> None:
+    for number in range(6):
+        cloud.put(f"/papers/{number}.txt", f"paper {number}".encode())
+    cloud.troubled(cloud.downloads_at, *[serve] * 3, die)
+    job = office.request(connector, "/papers")
+    with suppress(SystemExit):
+        office.work()
+    stalled = office.world.reload(job)
+    if stalled.status == "running":
+        office.world.expire(stalled)
+    else:
+        office.world.service.reschedule_job(job.id, "now")
+
+    office.work(2)
+
+    result = office.world.reload(job).result
+    assert (result["imported_count"], len(result["document_ids"])) == (6, 6)
+    assert len(office.documents()) == len(office.files_in_vault()) == 6
+
+
+def die(requests: Requests, asked: Asked) -> None:
+    """Whatever ends the attempt in the middle; tests/test_import_large.py kills the process itself."""
+    requests.cloud.troubled(requests.cloud.downloads_at, *[hanging_up] * 9)
+    hanging_up(requests, asked)
+
+
+@pytest.mark.parametrize("engine", [None, "local"])
+def test_each_document_is_read_if_the_connector_says_so(
+    office: Office, cloud: Cloud, provider: str, engine: str | None
+) -> None:
+    connector = office.connect(provider, extract=engine)
+    file = cloud.put("/papers/one.md", b"# One\n\nText.")
+
+    office.bring(connector, "/papers")
+
+    id = office.documents()[file.name]["id"]
+    follow_ups = office.world.rows("select payload, lane from jobs where type = 'extract_document'")
+    asked = [{"payload": {"document_id": str(id), "engine": "local"}, "lane": None}]
+    assert follow_ups == (asked if engine else [])
+    extractions = office.world.rows("select document_id, engine, status from extractions")
+    assert extractions == ([{"document_id": id, "engine": "local", "status": "queued"}] if engine else [])
+
+
+def test_the_consent_that_was_given_for_the_connector_goes_along(office: Office, cloud: Cloud, provider: str) -> None:
+    user = UUID(int=7)
+    connector = office.connect(
+        provider, extract="unstructured_fast", consent_given_at="2026-01-01", consent_given_by=user
+    )
+    cloud.put("/papers/one.md", b"# One\n\nText.")
+
+    office.bring(connector, "/papers")
+
+    extraction = office.world.row(
+        "select engine, consent_given_at is not null as has, consent_given_by from extractions"
+    )
+    assert extraction == {"engine": "unstructured_fast", "has": True, "consent_given_by": user}
+
+
+def test_documents_of_a_job_that_died_are_handed_on_by_the_next(office: Office, cloud: Cloud, provider: str) -> None:
+    connector = office.connect(provider, extract="local")
+    for number in range(5):
+        cloud.put(f"/papers/{number}.txt", f"paper {number}".encode())
+    cloud.troubled(cloud.downloads_at, *[serve] * 2, *[saying(503)] * 9)
+    dead = office.request(connector, "/papers")
+    office.world.run("update jobs set max_attempts = 1")
+    office.work()
+
+    cloud.trouble.clear()
+    office.bring(connector, "/papers")
+
+    assert office.world.reload(dead).status == "dead"
+    assert office.world.value("select count(*) from jobs where type = 'extract_document'") == 5
+
+
+HOSTILE = [
+    "../../etc/passwd",
+    "a\x00b\x1b[31m.txt",
+    "invoice\u202efdp.exe",
+    "half \ud800 a pair.txt",
+    "   ",
+    ".hidden",
+    "re\u0301sume\u0301.txt",
+    "x" * 900 + ".pdf",
+    "日本語 🎉.md",
+]
+
+
+def test_hostile_names_are_made_harmless_and_named(office: Office, cloud: Cloud, connector: UUID) -> None:
+    for number, name in enumerate(HOSTILE):
+        cloud.put(f"/papers/{number}.txt", f"{number}".encode()).name = name
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.status, job.result["imported_count"]) == ("done", len(HOSTILE))
+    names = {*office.documents()}
+    for name in names:
+        assert name.isprintable()
+        assert 1 <= len(name) <= 500
+        assert not {"/", "\\"} & {*name}
+        assert not name.startswith(".")
+    assert {"_hidden", "résumé.txt", "日本語 🎉.md"} <= names
+    assert len(job.result["renamed"]) >= 5
+    for file in office.files_in_vault():
+        assert file.name.isascii()
+
+
+def test_ten_thousand_entries_are_listed_page_by_page(
+    office: Office, cloud: Cloud, connector: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Listed and not fetched, which would only take longer."""
+    for number in range(10_000):
+        cloud.put(f"/many/{number}.txt", b"all the same")
+    monkeypatch.setattr(importing.Import, "_fetch_all", lambda self, folder: True)
+
+    job = office.bring(connector, "/many")
+
+    assert job.status == "done"
+    counted = office.world.row("select count(*) as items, count(distinct item_id) as ids from imported_items")
+    assert counted == {"items": 10_000, "ids": 10_000}
+    assert len(cloud.asked_for(cloud.lists)) > 5
+
+
+def test_progress_counts_files_and_bytes(
+    office: Office, cloud: Cloud, connector: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        cloud.put(f"/papers/{number}.bin", Generated(2_000_000, seed=number))
+    said: list[str | None] = []
+    real = Tools.progress
+
+    def progress(tools: Tools, done: float, message: str | None = None) -> None:
+        said.append(message)
+        real(tools, done, message)
+
+    monkeypatch.setattr(Tools, "progress", progress)
+    office.bring(connector, "/papers")
+
+    assert said[0] == "listing, 0 files so far"
+    assert said[-1] == "2 of 3 files, 6.0 of 6.0 MB"
+
+
+def test_secrets_are_sealed_at_rest(office: Office, cloud: Cloud, connector: UUID) -> None:
+    cloud.put("/papers/one.txt", b"one")
+    office.bring(connector, "/papers")
+
+    rows = office.world.rows("select name, sealed from tickwork.secrets order by name")
+
+    assert [row["name"] for row in rows] == ["access_token", "refresh_token"]
+    assert not any("canary" in row["sealed"] for row in rows)
+
+
+def test_the_secrets_go_with_the_connector(office: Office, connector: UUID) -> None:
+    office.world.run("delete from connectors where id = %s", connector)
+
+    assert office.world.value("select count(*) from tickwork.secrets") == 0
+    assert office.world.value("select count(*) from tickwork.lanes") == 0
+
+
+def test_a_missing_folder_fails_for_good(office: Office, connector: UUID) -> None:
+    job = office.bring(connector, "/nowhere")
+
+    assert (job.status, job.error_code) == ("failed", "FOLDER_MISSING")
+
+
+def test_an_import_of_everything_known_goes_on_past_a_folder_that_is_gone(
+    office: Office, cloud: Cloud, connector: UUID
+) -> None:
+    cloud.put("/papers/one.txt", b"one")
+    office.bring(connector, "/papers")
+    office.world.run(
+        "insert into connector_folders (connector_id, remote_path, tenant_id) values (%s, '/nowhere', %s)",
+        connector,
+        office.tenant,
+    )
+    cloud.put("/papers/two.txt", b"two")
+
+    job = office.bring(connector, None)
+
+    assert (job.status, job.result["imported_count"]) == ("done", 1)
+    assert [each["reason"] for each in job.result["failed"]] == ["FOLDER_MISSING"]
+
+
+def test_only_the_key_opens_the_tokens(office: Office, connector: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TICKWORK_SECRET_KEY", SECRET_KEY.replace("A", "B"))
+
+    job = office.bring(connector, "/papers")
+
+    assert job.error_code == "SECRET_LOCKED"
