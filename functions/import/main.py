@@ -5,6 +5,7 @@ from tickwork.handlers.check_connector import CHECK_CONNECTOR
 from tickwork.handlers.import_dropbox import IMPORT_DROPBOX
 from tickwork.handlers.import_gdrive import IMPORT_GDRIVE
 from tickwork.handlers.import_onedrive import IMPORT_ONEDRIVE
+from tickwork.notifications import PREFIX, notifications
 from tickwork.serve import serve
 
 HANDLERS: Handlers = {
@@ -14,4 +15,4 @@ HANDLERS: Handlers = {
     "check_connector": CHECK_CONNECTOR,
 }
 
-main = serve("import", HANDLERS)
+main = serve("import", HANDLERS, {PREFIX: notifications})

@@ -3,8 +3,9 @@
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -20,18 +21,25 @@ from tickwork.settings import Settings, load_settings
 if TYPE_CHECKING:
     from flask import Request
 
-Response = tuple[dict[str, Any] | str, int]
+Response = tuple[dict[str, Any] | str, int] | tuple[str, int, Mapping[str, str]]
+# What answers requests that wake nobody, and checks on its own where they come from.
+Door = Callable[["Request", Database, Settings], Response]
+NO_DOORS: Mapping[str, Door] = MappingProxyType({})
 
 
-def serve(family: str, handlers: Handlers) -> "Callable[[Request], Response]":
-    """A function for functions-framework that works off the due jobs of one family."""
+def serve(family: str, handlers: Handlers, doors: Mapping[str, Door] = NO_DOORS) -> "Callable[[Request], Response]":
+    """A function for functions-framework that works off the due jobs of one family.
+
+    `doors` answer requests whose path begins with their key.
+    """
     settings = settings_or_exit()
     database = Database(settings.database_url, f"tickwork {family}")
 
     def function(request: "Request") -> Response:
         queue = Queue(database, worker_name(family))
+        door = next((each for prefix, each in doors.items() if request.path.startswith(prefix)), None)
         with traced(request.headers.get("traceparent"), request.headers.get("X-Cloud-Trace-Context")):
-            response = answer(request, queue, family, handlers, settings)
+            response = door(request, database, settings) if door else answer(request, queue, family, handlers, settings)
         drop_body(request)
         return response
 
