@@ -35,10 +35,13 @@ json.dump(runs, sys.__stdout__)
 """
 
 
-def run(*arguments: str, home: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+def run(
+    *arguments: str, home: Path, stdin: str | None = None, **environment: str
+) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end; nothing of the developer's own settings reaches it."""
+    settings = environment_for(home, environment)
     return subprocess.run(
-        [*COMMAND, *arguments], env=environment_for(home, environment), capture_output=True, text=True, timeout=120
+        [*COMMAND, *arguments], env=settings, input=stdin, capture_output=True, text=True, timeout=120
     )
 
 

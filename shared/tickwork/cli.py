@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 from typer.exceptions import TyperException
 
-from tickwork import cli_documents, cli_input, migrations
+from tickwork import cli_connectors, cli_documents, cli_input, migrations
 from tickwork.cli_options import AsJson, DatabaseUrl, Desk, Tenant
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
 from tickwork.cli_secrets import secrets_app
@@ -25,6 +25,8 @@ from tickwork.settings import load_settings
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 documents_app = typer.Typer(help="List documents, or add some.", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(documents_app, name="documents")
+connectors_app = typer.Typer(help="List cloud drives, or add one.", invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(connectors_app, name="connectors")
 tenants_app = typer.Typer(help="List the tenants, or add one.", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(tenants_app, name="tenants")
 app.add_typer(webhooks_app, name="webhooks")
@@ -401,6 +403,85 @@ def search(
 ) -> None:
     """Find text in the documents of a tenant."""
     cli_documents.search(connected(database_url), query, tenant, doc_type, limit, skip, as_json)
+
+
+Connector = Annotated[str, typer.Argument(help="Id or name of a connector.", metavar="CONNECTOR")]
+Wait = Annotated[float, typer.Option(min=0, help="For how many seconds to wait for it.")]
+
+
+@connectors_app.callback()
+def connectors(
+    context: typer.Context, tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    if not context.invoked_subcommand:
+        cli_connectors.list_connectors(connected(database_url), tenant, as_json)
+
+
+@connectors_app.command("list")
+def list_connectors(tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List cloud drives."""
+    cli_connectors.list_connectors(connected(database_url), tenant, as_json)
+
+
+@connectors_app.command("add")
+def add_connector(
+    provider: Annotated[str, typer.Argument(help="dropbox, onedrive or gdrive.", metavar="PROVIDER")],
+    tenant: Annotated[str, typer.Option(help="Id or name of a tenant; see `tickwork tenants`.")],
+    name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    extract: Annotated[str | None, typer.Option(help="The engine that reads what is imported, such as local.")] = None,
+    consent: Annotated[
+        bool, typer.Option("--consent", help="Whoever may decide it agrees to sending documents away.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Connect a cloud drive; its refresh token is asked for, or read from a pipe."""
+    queue = connected(database_url)
+    id = cli_connectors.add(queue, chosen_safe(), tenant, provider, name, extract, consent)
+    print_json({"id": id}) if as_json else print(
+        f"{id} is connected. See whether it works: tickwork connectors check {id}"
+    )
+
+
+@connectors_app.command("check")
+def check_connector(
+    connector: Connector, wait: Wait = 60, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Ask the provider whether it still takes the token."""
+    queue = connected(database_url)
+    raise typer.Exit(cli_connectors.check(queue, cli_connectors.find(queue, connector)["id"], wait, as_json))
+
+
+@connectors_app.command("renew")
+def renew_connector(
+    connector: Connector, wait: Wait = 60, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Give a connector another refresh token, and check it."""
+    queue = connected(database_url)
+    id = cli_connectors.renew(queue, chosen_safe(), connector)
+    raise typer.Exit(cli_connectors.check(queue, id, wait, as_json))
+
+
+@connectors_app.command("remove")
+def remove_connector(connector: Connector, database_url: DatabaseUrl = None) -> None:
+    """Forget a cloud drive and its tokens; what it has imported stays."""
+    cli_connectors.remove(connected(database_url), connector)
+
+
+@app.command("import")
+def import_files(
+    connector: Connector,
+    path: Annotated[
+        str | None, typer.Argument(help="A folder there; by default the whole drive.", metavar="PATH")
+    ] = None,
+    files: Annotated[list[str] | None, typer.Option("--file", help="Just this one; can be given again.")] = None,
+    wait: Wait = 3600,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring what is new in a cloud drive into the vault."""
+    queue = connected(database_url)
+    raise typer.Exit(cli_connectors.import_files(queue, connector, path, files or [], wait, as_json))
 
 
 @app.command()

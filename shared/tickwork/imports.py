@@ -1,7 +1,7 @@
-"""Imports, as an application asks for them: one method per SQL function, of the same name."""
+"""Imports, as an application asks for them: one method per SQL function, of the same name, and some on the table."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -9,10 +9,51 @@ from psycopg.types.json import Jsonb
 from tickwork.database import Database
 from tickwork.jobs import EnqueuedJob
 
+Provider = Literal["dropbox", "onedrive", "gdrive"]
+
 
 class Imports:
     def __init__(self, database: Database) -> None:
         self.database = database
+
+    def add_connector(
+        self, tenant_id: UUID, provider: str, name: str, extract: str | None = None, consent: bool = False
+    ) -> UUID:
+        """A connector, still without a token: that goes into the safe, as refresh_token of connector:<id>."""
+        (row,) = self.database.rows(
+            """
+            insert into public.connectors (tenant_id, provider, name, extract, consent_given_at, consent_given_by)
+            values (
+              %(tenant_id)s, %(provider)s, %(name)s, %(extract)s,
+              case when %(consent)s then clock_timestamp() end, case when %(consent)s then tickwork.caller_id() end
+            )
+            returning id
+            """,
+            {"tenant_id": tenant_id, "provider": provider, "name": name, "extract": extract, "consent": consent},
+            repeatable=False,
+        )
+        id: UUID = row["id"]
+        return id
+
+    def remove_connector(self, connector_id: UUID) -> None:
+        """Its tokens go with it, and what it has imported stays."""
+        self.database.rows("delete from public.connectors where id = %(id)s returning id", {"id": connector_id})
+
+    def overview(self, tenant_id: UUID | None = None) -> list[dict[str, Any]]:
+        return self.database.rows(
+            """
+            select
+              connectors.id, connectors.name, connectors.provider, connectors.status, organizations.name as tenant,
+              connectors.extract, connectors.account_id, connectors.created_at,
+              (select count(*) from public.connector_folders where connector_id = connectors.id) as folders,
+              (select count(*) from public.imported_items where connector_id = connectors.id) as files
+            from public.connectors
+            join public.organizations on organizations.id = connectors.tenant_id
+            where %(tenant_id)s::uuid is null or connectors.tenant_id = %(tenant_id)s
+            order by connectors.created_at, connectors.id
+            """,
+            {"tenant_id": tenant_id},
+        )
 
     def request_import(
         self,

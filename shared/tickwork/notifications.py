@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from tickwork.settings import Settings
 if TYPE_CHECKING:
     from flask import Request
 
-    from tickwork.serve import Response
+Response = tuple[str, int, Mapping[str, str]]
 
 PREFIX = "/notifications/"
 # A thousand of Graph's in one request are smaller.
@@ -33,7 +34,7 @@ class Refused(Exception):
     """It does not come from whom it should."""
 
 
-def notifications(request: "Request", database: Database, settings: Settings) -> "Response":
+def notifications(request: "Request", database: Database, settings: Settings) -> Response:
     """/notifications/<provider>: the challenge answered, or an import enqueued for each connector that is meant."""
     provider = request.path.removeprefix(PREFIX).strip("/")
     challenge = request.args.get("validationToken" if provider == "onedrive" else "challenge")
@@ -53,7 +54,7 @@ def notifications(request: "Request", database: Database, settings: Settings) ->
         return "", 503, PLAIN
 
 
-def noted(provider: str, request: "Request", body: bytes, imports: Imports, settings: Settings) -> "Response":
+def noted(provider: str, request: "Request", body: bytes, imports: Imports, settings: Settings) -> Response:
     match provider:
         case "dropbox":
             check_signature(request.headers.get("X-Dropbox-Signature", ""), body, settings.dropbox_app_secret)
