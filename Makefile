@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test bench deliveries lint lock clean
+.PHONY: demo test test-large bench deliveries lint lock clean
 
 demo: $(STAMP)
 	$(BIN)/tickwork demo
@@ -21,6 +21,10 @@ test: lint
 ifneq ($(SYSTEM_POSTGRES),)
 	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database --ignore tests/database/test_mutants.py
 endif
+
+# A thousand files and one of 2 GB, imported by a worker that is killed ten times. It needs 5 GB of room in TMPDIR.
+test-large: $(STAMP)
+	env TICKWORK_TEST_LARGE=1 $(BIN)/python -m pytest -s tests/test_import_large.py
 
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed

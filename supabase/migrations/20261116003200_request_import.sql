@@ -3,6 +3,13 @@
 insert into public.job_types (key, family, description, timeout_seconds)
 values ('check_connector', 'import', 'See whether a provider still takes the token of a connector', 60);
 
+-- Each attempt goes on where the last one was: a worker that is stopped often is no reason to give up.
+update public.job_types
+set
+  max_attempts = 15,
+  backoff = '[60, 300, 1800, 3600]'
+where job_types.key in ('import_dropbox', 'import_onedrive', 'import_gdrive');
+
 create function tickwork.enqueue_import(
   connector public.connectors,
   remote_path text,
