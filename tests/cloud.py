@@ -103,6 +103,7 @@ class Cloud:
         self.rotates = False
         self.expires_in = 14_400
         self.is_revoked = False
+        self.knows_app = True
         self.renewals = 0
         self.asked: list[Asked] = []
         self.downloads: Counter[str] = Counter()
@@ -159,7 +160,8 @@ class Cloud:
         """The token endpoint, alike with all of them."""
         form = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
         with self.lock:
-            if (form.get("client_id"), form.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
+            is_app = (form.get("client_id"), form.get("client_secret")) == (CLIENT_ID, CLIENT_SECRET)
+            if not (is_app and self.knows_app):
                 return requests.send_json(401, {"error": "invalid_client"})
             if form["grant_type"] != "refresh_token" or form["refresh_token"] != self.refresh_tokens[-1]:
                 return requests.send_json(400, {"error": "invalid_grant", "error_description": "expired or revoked"})

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -95,6 +96,13 @@ def dropbox(killer: Killer) -> Iterator[WatchedDropbox]:
         yield cloud
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Emptied at the end: pytest would keep gigabytes for the next three runs."""
+    yield tmp_path
+    shutil.rmtree(tmp_path)
+
+
 @contextmanager
 def worker(office: Office, folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
     environment = environment_for(folder / "home", settings_for(office.world, folder, office.clouds))
@@ -118,9 +126,9 @@ def is_over(world: World) -> bool:
 
 
 def test_memory_is_bounded_and_every_file_comes_exactly_once_however_often_it_is_killed(
-    world: World, tmp_path: Path, dropbox: WatchedDropbox, killer: Killer, monkeypatch: pytest.MonkeyPatch
+    world: World, folder: Path, dropbox: WatchedDropbox, killer: Killer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    office = Office(world, tmp_path, {"dropbox": dropbox}, monkeypatch)
+    office = Office(world, folder, {"dropbox": dropbox}, monkeypatch)
     large = Generated(LARGE_FILE)
     expected = {f"{number}.txt": sha256_of(Bytes(f"paper {number}".encode())) for number in range(FILES)}
     for name in expected:
@@ -137,7 +145,7 @@ def test_memory_is_bounded_and_every_file_comes_exactly_once_however_often_it_is
 
     kills = 0
     while not is_over(world):
-        with worker(office, tmp_path) as process:
+        with worker(office, folder) as process:
             killer.arm(process, chance.randint(3, events // 6) if kills < KILLS else None)
             until(lambda: process.poll() is not None or is_over(world), seconds=900)
             if process.poll() is None:

@@ -464,6 +464,34 @@ def test_hostile_names_are_made_harmless_and_named(office: Office, cloud: Cloud,
         assert file.name.isascii()
 
 
+def test_long_paths_are_no_trouble(office: Office, cloud: Cloud, connector: UUID) -> None:
+    folders = "/".join(chr(0x1F300 + number) * 200 for number in range(8))
+    cloud.put(f"/papers/{folders}/{'日' * 200}.txt", b"deep down")
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.status, job.result["imported_count"]) == ("done", 1)
+
+
+@pytest.mark.parametrize("phase", ["listing", "finding", "fetching"])
+def test_an_app_that_the_provider_does_not_know_fails_the_job_and_no_file(
+    office: Office, cloud: Cloud, connector: UUID, phase: str
+) -> None:
+    file = cloud.put("/papers/one.txt", b"one")
+    cloud.knows_app = phase == "fetching"
+
+    def forget_app(requests: Requests, asked: Asked) -> None:
+        cloud.knows_app = False
+        requests.send_json(401, {})
+
+    cloud.troubled(cloud.downloads_at, forget_app)
+
+    job = office.bring(connector, "/papers", [file.path] if phase == "finding" else None)
+
+    assert (job.status, job.error_code) == ("failed", "PROVIDER_NOT_SET_UP")
+    assert not [item for item in office.items() if item["status"] == "failed"]
+
+
 def test_ten_thousand_entries_are_listed_page_by_page(
     office: Office, cloud: Cloud, connector: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,12 +46,12 @@ comment on column public.imported_items.status is
 comment on column public.imported_items.job_id is 'The job that has decided on the status.';
 comment on column public.imported_items.is_handed_on is 'Whether its document has been handed on to the next job.';
 
-create index items_to_fetch on public.imported_items (connector_id, folder, tries, path) where status = 'pending';
+-- None with a path or a name: an index takes no value that is longer than some 2,700 bytes.
+create index items_to_fetch on public.imported_items (connector_id, folder, tries, item_id) where status = 'pending';
 create index failed_items on public.imported_items (connector_id, folder) where status = 'failed';
 create index items_to_hand_on on public.imported_items (connector_id) where not is_handed_on;
 create index items_of_a_job on public.imported_items (job_id, status);
 create index items_of_a_document on public.imported_items (tenant_id, document_id);
-create index items_by_path on public.imported_items (connector_id, lower(path));
 
 create trigger note_update
 before update on public.imported_items

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tickwork.connectors.items import Account, Item, Page, as_dict, item
+from tickwork.connectors.items import Account, Item, Page, a_cursor, as_dict, item
 from tickwork.connectors.remote import Refusal, Remote
 from tickwork.connectors.trouble import NotThere, Resync, answered_oddly, by_status, rate_limited, refused, unavailable
 from tickwork.errors import JobError, Permanent
 from tickwork.http import Answer, Limits
+from tickwork.names import as_name
 
 API = "https://api.dropboxapi.com"
 CONTENT = "https://content.dropboxapi.com"
@@ -45,8 +46,8 @@ class Dropbox:
             entries = [as_dict(each) for each in found["entries"]]
             return Page(
                 items=[file_of(each) for each in entries if each.get(".tag") == "file"],
-                gone=[str(each["path_display"]) for each in entries if each.get(".tag") == "deleted"],
-                cursor=str(found["cursor"]),
+                gone=[as_name(str(each["path_display"])) for each in entries if each.get(".tag") == "deleted"],
+                cursor=a_cursor(found["cursor"]),
                 is_last=found["has_more"] is False,
             )
         except (KeyError, TypeError, ValueError):

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from tickwork.connectors.items import Account, Item, Page, as_dict, item
+from tickwork.connectors.items import Account, Item, Page, an_id, as_dict, item
 from tickwork.connectors.remote import Refusal, Remote
 from tickwork.connectors.tree import Folder, Tree, path_of
 from tickwork.connectors.trouble import Changed, NotThere, Resync, answered_oddly, by_status, rate_limited, refused
@@ -111,7 +111,7 @@ class GoogleDrive:
         onward = found.get("nextPageToken")
         return Page(
             items=[file_of(each, chain) for each, chain in within if each.get("mimeType") != FOLDER],
-            gone=[str(each["fileId"]) for each, is_lost in zip(changes, is_gone, strict=True) if is_lost],
+            gone=[an_id(each["fileId"]) for each, is_lost in zip(changes, is_gone, strict=True) if is_lost],
             cursor=json.dumps([str(onward or found["newStartPageToken"]), to_walk]),
             is_last=onward is None and not to_walk,
         )

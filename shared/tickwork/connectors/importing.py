@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID, uuid5
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel
 
 from tickwork.connectors import registry, stock, summing_up
 from tickwork.connectors.fetching import fetch
 from tickwork.connectors.items import Item, Provider, normalised
 from tickwork.connectors.stock import Connector
 from tickwork.connectors.summing_up import Named
-from tickwork.connectors.trouble import Changed, NotThere, OutOfTime, Reauthorize, Resync
+from tickwork.connectors.trouble import Changed, NotThere, OutOfTime, Resync, Unusable
 from tickwork.errors import Interrupted, JobError, NotYet, Permanent, RateLimited
 from tickwork.handler import Tools
 from tickwork.jobs import Done, FollowUp
@@ -29,17 +29,25 @@ RESERVED_SECONDS = 20.0
 # As many files are one job's: so that its result stays readable, and its documents are read before all are there.
 FILES_PER_JOB = 500
 ITEMS_AT_ONCE = 50
+LONGEST_FOLDER = 2000
 # So many different files in a row that cannot be fetched are the provider's trouble, not theirs.
 MOST_IN_A_ROW = 3
 # One that changes more often while it is being fetched is left to a later import.
 MOST_CHANGES = 3
 
 
+def is_short(path: str | None) -> str | None:
+    # As connector_folders allows.
+    if path is not None and len(path.encode()) > LONGEST_FOLDER:
+        raise ValueError(f"must be of {LONGEST_FOLDER} bytes at most")
+    return path
+
+
 class Payload(BaseModel):
     """Everything below `remote_path`, or just `files`; without either, the folders that were imported before."""
 
     connector_id: UUID
-    remote_path: str | None = Field(default=None, max_length=1000)
+    remote_path: Annotated[str | None, AfterValidator(is_short)] = None
     files: list[str] | None = None
     continues: UUID | None = None
 
@@ -140,7 +148,7 @@ class Import:
                 if not self._bring(item):
                     return False
                 item = self._provider.find(path)
-        except Reauthorize:
+        except Unusable:
             raise
         except Permanent as error:
             self._unfound.append(Named(name=as_name(path)[-100:], reason=error.code, message=str(error)))
@@ -167,7 +175,7 @@ class Import:
 
     def _coped_with(self, item: Item, trouble: JobError) -> bool:
         match trouble:
-            case Interrupted() | RateLimited() | Reauthorize():
+            case Interrupted() | RateLimited() | Unusable():
                 raise trouble
             case OutOfTime() if self._files or self._payload.continues is None:
                 # The job that follows begins with it, and has more time.

@@ -107,6 +107,13 @@ def an_id(given: object) -> str:
     return given
 
 
+def a_cursor(given: object) -> str:
+    """It is kept, so it must be text that can be."""
+    if not isinstance(given, str) or not re.fullmatch(r"[ -~]{1,1000000}", given):
+        raise ValueError("no cursor")
+    return given
+
+
 def a_size(given: object) -> int | None:
     if given is None:
         return None

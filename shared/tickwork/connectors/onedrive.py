@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from tickwork.connectors.items import Account, Item, Page, as_dict, item
+from tickwork.connectors.items import Account, Item, Page, a_cursor, an_id, as_dict, item
 from tickwork.connectors.remote import Refusal, Remote
 from tickwork.connectors.tree import Folder, Tree, path_of
 from tickwork.connectors.trouble import NotThere, Resync, answered_oddly, by_status, rate_limited, refused
@@ -47,8 +47,8 @@ class OneDrive:
                     self._tree.learn(str(each["id"]), folder_of(each))
             return Page(
                 items=[file for each in present if is_file(each) and (file := self._within(scope, each))],
-                gone=[str(each["id"]) for each in entries if "deleted" in each],
-                cursor=str(onward or found["@odata.deltaLink"]),
+                gone=[an_id(each["id"]) for each in entries if "deleted" in each],
+                cursor=a_cursor(onward or found["@odata.deltaLink"]),
                 is_last=onward is None,
             )
         except (KeyError, TypeError, ValueError):

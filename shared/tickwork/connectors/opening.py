@@ -9,7 +9,7 @@ from tickwork.connectors.items import Provider
 from tickwork.connectors.remote import Remote
 from tickwork.connectors.stock import Connector
 from tickwork.connectors.tokens import Client, Tokens
-from tickwork.connectors.trouble import Reauthorize
+from tickwork.connectors.trouble import NotSetUp, Reauthorize
 from tickwork.errors import Permanent
 from tickwork.handler import Tools
 from tickwork.jobs import Done
@@ -78,7 +78,7 @@ def tokens_of(connector_id: UUID, tools: Tools, settings: Settings, client: Clie
 
 def registered(id: str | None, secret: str | None) -> tuple[str, str]:
     if not id or not secret:
-        raise Permanent("The operator has registered no app with this provider", code="PROVIDER_NOT_SET_UP")
+        raise NotSetUp("The operator has registered no app with this provider")
     return id, secret
 
 

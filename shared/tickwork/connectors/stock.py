@@ -209,7 +209,7 @@ def to_fetch(connection: Any, connector: Connector, folder: str, most: int) -> l
         where connector_id = %s
           and folder = %s
           and status = 'pending'
-        order by tries, path
+        order by tries, item_id
         limit %s
         """,
         [connector.id, folder, most],

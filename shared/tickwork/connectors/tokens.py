@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from tickwork import http
-from tickwork.connectors.trouble import Reauthorize, answered_oddly, by_status
-from tickwork.errors import Permanent
+from tickwork.connectors.trouble import NotSetUp, Reauthorize, answered_oddly, by_status
 from tickwork.handler import Tools
 from tickwork.http import Limits, Policy
 from tickwork.safe import Safe
@@ -98,10 +97,7 @@ class Tokens:
             case 400 | 401, "invalid_grant" | "interaction_required" | "consent_required":
                 return None
             case 400 | 401 | 403, "invalid_client" | "unauthorized_client":
-                raise Permanent(
-                    "The provider does not know the operator's app: its id and secret have to be set again",
-                    code="PROVIDER_NOT_SET_UP",
-                )
+                raise NotSetUp("The provider does not know the operator's app: its id and secret have to be set again")
             case 200, _:
                 raise answered_oddly()
             case status, _:

@@ -7,7 +7,15 @@ USUAL_DELAY = 60.0
 LONGEST_DELAY = 86_400.0
 
 
-class Reauthorize(Permanent):
+class Unusable(Permanent):
+    """Not this file or folder, but the connector as a whole."""
+
+
+class NotSetUp(Unusable):
+    code = "PROVIDER_NOT_SET_UP"
+
+
+class Reauthorize(Unusable):
     """The provider no longer takes the connector's token: somebody has to connect it again."""
 
     code = "REAUTHORIZE"
