@@ -104,6 +104,7 @@ class Cloud:
         self.expires_in = 14_400
         self.is_revoked = False
         self.knows_app = True
+        self.knows_ranges = True
         self.renewals = 0
         self.asked: list[Asked] = []
         self.downloads: Counter[str] = Counter()
@@ -181,7 +182,8 @@ class Cloud:
     def send_file(self, requests: "Requests", asked: Asked, file: File) -> None:
         with self.lock:
             self.downloads[file.path] += 1
-        requests.send_content(file.served or file.content, asked.headers.get("Range"))
+        wanted = asked.headers.get("Range") if self.knows_ranges else None
+        requests.send_content(file.served or file.content, wanted)
 
 
 class Requests(BaseHTTPRequestHandler):

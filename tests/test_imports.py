@@ -148,6 +148,19 @@ def test_a_connection_that_is_cut_is_taken_up_where_it_broke(office: Office, clo
     assert all(each and each.startswith("bytes=") for each in ranges[1:])
 
 
+def test_a_server_that_knows_no_ranges_is_good_enough(office: Office, cloud: Cloud, connector: UUID) -> None:
+    content = Generated(3_000_000)
+    cloud.put("/papers/large.bin", content)
+    cloud.knows_ranges = False
+    cloud.troubled(cloud.downloads_at, cut_after(1_000_000))
+
+    job = office.bring(connector, "/papers")
+
+    assert job.result["imported_count"] == 1
+    assert len(cloud.asked_for(cloud.downloads_at)) == 2
+    assert office.documents()["large.bin"]["sha256"] == sha256_of(content)
+
+
 def test_a_file_that_is_not_what_was_listed_fails_alone(office: Office, cloud: Cloud, connector: UUID) -> None:
     cloud.put("/papers/bad.txt", b"listed").served = Bytes(b"servad")
     cloud.put("/papers/good.txt", b"good")
@@ -226,16 +239,37 @@ def test_two_jobs_that_renew_at_once_do_not_lose_the_token(office: Office, cloud
     office.world.run("delete from tickwork.lanes")
     jobs = [office.request(connector, f"/papers/{number}") for number in range(2)]
 
+    at_once(office)
+
+    assert [office.world.reload(job).status for job in jobs] == ["done", "done"]
+    assert cloud.renewals == 1
+    assert len(office.documents()) == 2
+
+
+def test_two_imports_of_one_folder_at_once_bring_each_file_once(
+    office: Office, cloud: Cloud, connector: UUID, provider: str
+) -> None:
+    """In no lane, as somebody may enqueue them who does not call request_import."""
+    for number in range(20):
+        cloud.put(f"/papers/{number}.txt", f"paper {number}".encode())
+    payload = {"connector_id": str(connector), "remote_path": "/papers"}
+    jobs = [office.world.job(f"import_{provider}", office.tenant, payload=payload) for _ in range(2)]
+
+    at_once(office)
+
+    results = [office.world.reload(job).result for job in jobs]
+    assert sum(result["imported_count"] for result in results) == 20
+    assert {item["status"] for item in office.items()} == {"imported"}
+    assert len(office.documents()) == len(office.files_in_vault()) == 20
+
+
+def at_once(office: Office) -> None:
     queues = (office.world.queue, office.world.other_queue)
     threads = [threading.Thread(target=work, args=(queue, "import", HANDLERS, Deadline(60, 1))) for queue in queues]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-
-    assert [office.world.reload(job).status for job in jobs] == ["done", "done"]
-    assert cloud.renewals == 1
-    assert len(office.documents()) == 2
 
 
 def test_a_revoked_token_asks_for_the_connector_to_be_connected_again(
