@@ -29,6 +29,7 @@ class Drive(Cloud):
         self.feed: list[tuple[str, str]] = []
         self.forgotten_before = 0
         self.has_sha256 = True
+        self.subscriptions: list[dict[str, Any]] = []
 
     def too_many(self, seconds: int) -> Reply:
         return saying(403, refusal("userRateLimitExceeded"), Retry_After=str(seconds))
@@ -74,6 +75,10 @@ class Drive(Cloud):
                 return self.export(requests, asked, self.files[id])
             case ["changes", "startPageToken"]:
                 return requests.send_json(200, {"startPageToken": str(len(self.feed))})
+            case ["changes", "watch"]:
+                assert asked.query["pageToken"]
+                self.subscriptions.append(asked.json())
+                return requests.send_json(200, {"kind": "api#channel", **asked.json()})
             case ["changes"]:
                 return self.changes(requests, int(asked.query["pageToken"]))
             case _ if asked.path == "/feeds/export":

@@ -36,6 +36,7 @@ class Graph(Cloud):
         self.folders: dict[str, str] = {"": ROOT}
         self.feed: list[tuple[str, str]] = [("folder", "")]
         self.generation = 0
+        self.subscriptions: list[dict[str, Any]] = []
         self.hashes: dict[tuple[str, int], str] = {}
 
     def too_many(self, seconds: int) -> Reply:
@@ -67,6 +68,9 @@ class Graph(Cloud):
             return requests.send_json(401, {"error": {"code": "InvalidAuthenticationToken"}})
         if asked.path == "/v1.0/me/drive":
             return requests.send_json(200, {"id": DRIVE, "owner": {"user": {"displayName": "Erika", "id": "u1"}}})
+        if asked.path == "/v1.0/subscriptions":
+            self.subscriptions.append(asked.json())
+            return requests.send_json(201, {"id": "s1", **asked.json()})
         if asked.path == self.lists:
             return self.delta(requests, asked)
         if asked.path.startswith("/v1.0/me/drive/root:"):

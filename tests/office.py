@@ -15,6 +15,7 @@ from tickwork.handlers.check_connector import CHECK_CONNECTOR
 from tickwork.handlers.import_dropbox import IMPORT_DROPBOX
 from tickwork.handlers.import_gdrive import IMPORT_GDRIVE
 from tickwork.handlers.import_onedrive import IMPORT_ONEDRIVE
+from tickwork.handlers.watch_connector import WATCH_CONNECTOR
 from tickwork.jobs import Job
 from tickwork.runtime import Deadline, work
 from tickwork.safe import Safe
@@ -25,6 +26,7 @@ HANDLERS: Handlers = {
     "import_onedrive": IMPORT_ONEDRIVE,
     "import_gdrive": IMPORT_GDRIVE,
     "check_connector": CHECK_CONNECTOR,
+    "watch_connector": WATCH_CONNECTOR,
 }
 SECRET_KEY = b64encode(bytes(range(32))).decode()
 PREFIXES = {

@@ -61,6 +61,7 @@ def test_a_drive_is_connected_checked_imported_and_removed(
     office: Office, dropbox: Dropbox, ask: Ask, workers: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importing, "FILES_PER_JOB", 2)
+    monkeypatch.setenv("TICKWORK_NOTIFICATION_SECRET", "x" * 32)
     for number in range(5):
         dropbox.put(f"/papers/{number}.txt", f"paper {number}".encode())
     dropbox.put("/papers/link.txt", b"x", symlink_info={"target": "/x"})
@@ -68,6 +69,7 @@ def test_a_drive_is_connected_checked_imported_and_removed(
 
     added = ask("connectors", "add", "dropbox", "--tenant", "acme", "--name", "ours", "--json", stdin=f"{token}\n")
     checked = ask("connectors", "check", "ours")
+    watched = ask("connectors", "watch", "ours", "https://import.example.com/")
     imported = ask("import", "ours", "/papers", "--json")
     again = ask("import", "ours", "/papers")
     listed = answer(ask("connectors", "--json"))
@@ -76,6 +78,7 @@ def test_a_drive_is_connected_checked_imported_and_removed(
 
     id = UUID(answer(added)["id"])
     assert checked.stdout == f"{id} works: dropbox account of Erika.\n", checked.stderr
+    assert watched.stdout == f"{id} is watched once its app console has the URL.\n", watched.stderr
     whole = answer(imported)
     assert (whole["status"], whole["imported_count"], len(whole["document_ids"])) == ("done", 5, 5)
     assert [each["reason"] for each in whole["skipped"]] == ["SHORTCUT"]
@@ -86,7 +89,9 @@ def test_a_drive_is_connected_checked_imported_and_removed(
     assert office.world.value("select count(*) from connectors") == 0
     assert office.world.value("select count(*) from tickwork.secrets") == 0
     assert len(office.documents()) == 5
-    everything = "".join(each.stdout + each.stderr for each in (added, checked, imported, again, shown, removed))
+    everything = "".join(
+        each.stdout + each.stderr for each in (added, checked, watched, imported, again, shown, removed)
+    )
     assert "canary" not in everything
 
 
@@ -144,6 +149,7 @@ def test_without_a_worker_it_says_what_it_waits_for(office: Office, ask: Ask) ->
         (["add", "dropbox", "--tenant", "acme"], "two words", "refresh token: must be one word"),
         (["add", "dropbox", "--tenant", "acme", "--extract", "unstructured_fast"], "x" * 20, "third party"),
         (["check", "nothing"], "", "there is no connector 'nothing'"),
+        (["watch", "nothing", "https://x.example"], "", "there is no connector 'nothing'"),
     ],
 )
 def test_each_refusal_says_what_is_wrong(

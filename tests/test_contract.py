@@ -34,7 +34,7 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 
 
 # Those that are no function: they take a file, read a view, or keep the rows of connectors.
-NO_FUNCTION = {"add", "overview", "add_connector", "remove_connector"}
+NO_FUNCTION = {"add", "overview", "add_connector", "remove_connector", "watch_connector"}
 
 
 def methods() -> dict[str, Callable[..., Any]]:

@@ -11,7 +11,7 @@ FUNCTIONS = Path(__file__).parents[1] / "functions"
 
 FAMILIES = {
     "extract": ["extract_document"],
-    "import": ["check_connector", "import_dropbox", "import_gdrive", "import_onedrive"],
+    "import": ["check_connector", "import_dropbox", "import_gdrive", "import_onedrive", "watch_connector"],
     "classify": ["classify_document"],
     "webhook": ["deliver_webhook", "http_request"],
 }

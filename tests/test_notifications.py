@@ -18,8 +18,9 @@ from tests.database.test_connectors import with_folder
 from tests.test_functions import FUNCTIONS
 from tests.test_serve import running_function, settings
 from tests.world import World
+from tickwork.connectors.channels import channel_token
 from tickwork.database import Database
-from tickwork.notifications import LARGEST_BODY, channel_token, notifications
+from tickwork.notifications import LARGEST_BODY, notifications
 from tickwork.settings import Settings
 
 APP_SECRET = "dropbox-app-secret"

@@ -462,6 +462,18 @@ def renew_connector(
     raise typer.Exit(cli_connectors.check(queue, id, wait, as_json))
 
 
+@connectors_app.command("watch")
+def watch_connector(
+    connector: Connector,
+    url: Annotated[str, typer.Argument(help="Of the import function, as the world sees it.", metavar="URL")],
+    wait: Wait = 60,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have the provider tell the import function of changes."""
+    raise typer.Exit(cli_connectors.watch(connected(database_url), connector, url, wait, as_json))
+
+
 @connectors_app.command("remove")
 def remove_connector(connector: Connector, database_url: DatabaseUrl = None) -> None:
     """Forget a cloud drive and its tokens; what it has imported stays."""

@@ -1,4 +1,4 @@
-"""The commands on connectors and imports: add, list, check, renew, remove, import."""
+"""The commands on connectors and imports: add, list, check, renew, watch, remove, import."""
 
 import re
 import sys
@@ -109,20 +109,39 @@ def list_connectors(queue: Queue, tenant: str | None, as_json: bool) -> None:
 
 def check(queue: Queue, connector_id: UUID, wait_seconds: float, as_json: bool) -> int:
     """Have the provider asked; the exit code says whether it takes the token."""
+    job = done_for(queue, connector_id, "check_connector", wait_seconds, as_json)
+    if job.status == "done" and not as_json:
+        print(f"{connector_id} works: {job.result['provider']} account of {printable(job.result['account_name'])}.")
+    return 0 if job.status == "done" else 1
+
+
+def watch(queue: Queue, given: str, url: str, wait_seconds: float, as_json: bool) -> int:
+    """Have the provider notify the import function of changes."""
+    connector = find(queue, given)
+    if not re.fullmatch("https://[!-~]{1,1000}", url):
+        raise InvalidRequest("URL: must start with https://", hint="It is that of the import function.")
+    Imports(queue.database).watch_connector(connector["id"], f"{url.rstrip('/')}/notifications/{connector['provider']}")
+    job = done_for(queue, connector["id"], "watch_connector", wait_seconds, as_json)
+    if job.status == "done" and not as_json:
+        until = job.result["watched_until"]
+        told = f"is watched until {until}, and then again" if until else "is watched once its app console has the URL"
+        print(f"{connector['id']} {told}.")
+    return 0 if job.status == "done" else 1
+
+
+def done_for(queue: Queue, connector_id: UUID, type: str, wait_seconds: float, as_json: bool) -> Job:
+    """A job of the connector, waited for, and explained if it did not end well."""
     (row,) = queue.database.rows("select tenant_id from public.connectors where id = %(id)s", {"id": connector_id})
-    lane = f"connector:{connector_id}"
     payload = {"connector_id": str(connector_id)}
-    job: Job = queue.enqueue_job(row["tenant_id"], "check_connector", payload, lane=lane, dedupe_key=f"check {lane}")
+    enqueued = queue.enqueue_job(row["tenant_id"], type, payload, lane=f"connector:{connector_id}")
     with progress_bars(as_json) as progress:
         bar = progress.add_task("asking the provider", total=None)
-        job = followed(queue, job.id, progress, bar, time.monotonic() + wait_seconds)
+        job = followed(queue, enqueued.id, progress, bar, time.monotonic() + wait_seconds)
     if as_json:
         print_json({"job_id": job.id, "status": job.status, "result": job.result, "error_code": job.error_code})
-    elif job.status == "done":
-        print(f"{connector_id} works: {job.result['provider']} account of {printable(job.result['account_name'])}.")
-    else:
+    elif job.status != "done":
         explain_unfinished(queue, job)
-    return 0 if job.status == "done" else 1
+    return job
 
 
 def remove(queue: Queue, given: str) -> None:

@@ -39,12 +39,19 @@ class Imports:
         """Its tokens go with it, and what it has imported stays."""
         self.database.rows("delete from public.connectors where id = %(id)s returning id", {"id": connector_id})
 
+    def watch_connector(self, connector_id: UUID, url: str) -> None:
+        """Where its provider shall send notifications; the job watch_connector tells it so."""
+        self.database.rows(
+            "update public.connectors set watch_url = %(url)s where id = %(id)s returning id",
+            {"id": connector_id, "url": url},
+        )
+
     def overview(self, tenant_id: UUID | None = None) -> list[dict[str, Any]]:
         return self.database.rows(
             """
             select
               connectors.id, connectors.name, connectors.provider, connectors.status, organizations.name as tenant,
-              connectors.extract, connectors.account_id, connectors.created_at,
+              connectors.extract, connectors.account_id, connectors.watched_until, connectors.created_at,
               (select count(*) from public.connector_folders where connector_id = connectors.id) as folders,
               (select count(*) from public.imported_items where connector_id = connectors.id) as files
             from public.connectors

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from tickwork.connectors.channels import channel_token
 from tickwork.database import Database
 from tickwork.errors import QueueError
 from tickwork.imports import Imports
@@ -98,11 +99,6 @@ def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
     if not known:
         raise Refused("no client state is right")
     return known
-
-
-def channel_token(secret: str, provider: str, connector_id: UUID) -> str:
-    """What a provider is given with a subscription and sends back with each notification: it names the connector."""
-    return f"{connector_id}.{hmac.digest(secret.encode(), f'{provider} {connector_id}'.encode(), hashlib.sha256).hex()}"
 
 
 def checked(token: str, provider: str, settings: Settings) -> UUID:

@@ -12,6 +12,8 @@ create table public.connectors (
   extract text references public.extraction_engines (key),
   consent_given_at timestamptz,
   consent_given_by uuid,
+  watch_url text,
+  watched_until timestamptz,
   created_by uuid default tickwork.caller_id(),
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
@@ -19,6 +21,7 @@ create table public.connectors (
   constraint name_is_1_to_200_characters check (length(name) between 1 and 200),
   constraint status_is_known check (status in ('active', 'reauthorize', 'disabled')),
   constraint account_id_is_1_to_200_bytes check (octet_length(account_id) between 1 and 200),
+  constraint watch_url_is_safe check (watch_url ~ '^https://[!-~]+$' and length(watch_url) <= 2000),
   constraint what_leaves_the_house_needs_consent check (
     extract is null or extract = 'local' or consent_given_at is not null
   )
@@ -34,6 +37,9 @@ comment on column public.connectors.extract is
   'The engine that reads each imported document, or null for none.';
 comment on column public.connectors.consent_given_at is
   'When somebody agreed that imported documents are sent to the third party behind the engine.';
+comment on column public.connectors.watch_url is
+  'Where the provider sends notifications: /notifications/<provider> of the import function, as the world sees it.';
+comment on column public.connectors.watched_until is 'When its subscription ends, unless watch_connector renews it.';
 
 create index connectors_of_a_tenant on public.connectors (tenant_id, created_at, id);
 -- For foreign keys that name the tenant as well: they look past row-level security.

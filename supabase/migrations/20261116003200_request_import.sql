@@ -1,7 +1,9 @@
 -- -> queued, for a connector: because somebody wants it, or because the provider says that something has changed.
 
 insert into public.job_types (key, family, description, timeout_seconds)
-values ('check_connector', 'import', 'See whether a provider still takes the token of a connector', 60);
+values
+  ('check_connector', 'import', 'See whether a provider still takes the token of a connector', 60),
+  ('watch_connector', 'import', 'Have a provider notify us of changes', 60);
 
 -- Each attempt goes on where the last one was: a worker that is stopped often is no reason to give up.
 update public.job_types

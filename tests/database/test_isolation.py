@@ -67,7 +67,7 @@ ARGUMENTS = """
     error_code=no error_message=no aggregate=word event_type=job.done event_types={{"job.*"}}
     endpoint=({endpoint},{tenant},https://a.example/,,{{}},X-A-,active,,closed,0,,0,,0,t,2030-01-01,2030-01-01)
     connector_id={connector} remote_path= files=["/a.txt"] provider=dropbox account_ids={{"{word}"}}
-    connector_ids={{"{connector}"}} connector=({connector},{tenant},dropbox,x,active,{{}},,,,,,2030-01-01,2030-01-01)
+    connector_ids={{"{connector}"}} connector=({connector},{tenant},dropbox,x,active,{{}},,,,,,,,2030-01-01,2030-01-01)
     document=({document},{tenant},x,tenant/{tenant}/x,text/plain,1,,,,,,,,2030-01-01,2030-01-01)
 """
 # Functions that take one of these parameters, and null for the others.

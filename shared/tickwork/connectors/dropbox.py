@@ -30,6 +30,9 @@ class Dropbox:
         name = as_dict(found.get("name")).get("display_name") or found.get("email")
         return Account(str(found.get("account_id", "")), str(name or ""))
 
+    def watch(self, url: str, token: str) -> None:
+        """Where an app's notifications go is said once, in Dropbox's app console."""
+
     def changes(self, folder: str, cursor: str | None) -> Page:
         if cursor is None:
             # The root is the empty path; ids are given as they are.

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
+from uuid import uuid4
 
 from tickwork.connectors.items import Account, Item, Page, an_id, as_dict, item
 from tickwork.connectors.remote import Refusal, Remote
@@ -20,6 +22,8 @@ EXPORTS_AT = "https://docs.google.com"
 VERSION = "/drive/v3"
 RENEWAL_PATH = "/token"
 FILES_PER_PAGE = 1000
+# It allows a week.
+WATCHED_FOR = timedelta(days=6)
 
 FIELDS = (
     "id,name,mimeType,size,md5Checksum,sha256Checksum,headRevisionId,version,modifiedTime,parents,trashed,"
@@ -64,6 +68,17 @@ class GoogleDrive:
     def account(self) -> Account:
         user = as_dict(self._get("about", fields="user(displayName,permissionId)").get("user"))
         return Account(str(user.get("permissionId", "")), str(user.get("displayName", "")))
+
+    def watch(self, url: str, token: str) -> datetime:
+        page = str(self._get("changes/startPageToken", supportsAllDrives="true").get("startPageToken"))
+        until = int((datetime.now(UTC) + WATCHED_FOR).timestamp() * 1000)
+        asked = {"id": str(uuid4()), "type": "web_hook", "address": url, "token": token, "expiration": str(until)}
+        parameters = urlencode({"pageToken": page, "supportsAllDrives": "true"})
+        found = self._remote.call("POST", f"{self._api}/changes/watch?{parameters}", body=asked)
+        try:
+            return datetime.fromtimestamp(int(found["expiration"]) / 1000, UTC)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise answered_oddly() from None
 
     def changes(self, folder: str, cursor: str | None) -> Page:
         scope = self._scope(folder)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from tickwork.http import Answer, Limits
@@ -54,6 +55,10 @@ class Provider(Protocol):
     """One drive. What goes wrong is raised as an error of a job."""
 
     def account(self) -> Account: ...
+
+    def watch(self, url: str, token: str) -> datetime | None:
+        """Have notifications sent there, with this token; until when, or None if nothing has to be done for it."""
+        ...
 
     def changes(self, folder: str, cursor: str | None) -> Page:
         """Raises Resync when the cursor is of no use any more, and NotThere for the folder."""

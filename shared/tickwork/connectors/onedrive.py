@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,8 @@ LOGIN = "https://login.microsoftonline.com"
 VERSION = "/v1.0"
 RENEWAL_PATH = "/common/oauth2/v2.0/token"
 ITEMS_PER_PAGE = 1000
+# The most that it allows is a bit more.
+WATCHED_FOR = timedelta(days=29)
 
 
 class OneDrive:
@@ -34,6 +37,20 @@ class OneDrive:
         found = self._remote.call("GET", f"{self._api}/me/drive")
         owner = as_dict(as_dict(found.get("owner")).get("user"))
         return Account(str(found.get("id", "")), str(owner.get("displayName", "")))
+
+    def watch(self, url: str, token: str) -> datetime:
+        asked = {
+            "changeType": "updated",
+            "notificationUrl": url,
+            "resource": "/me/drive/root",
+            "expirationDateTime": (datetime.now(UTC) + WATCHED_FOR).isoformat().replace("+00:00", "Z"),
+            "clientState": token,
+        }
+        found = self._remote.call("POST", f"{self._api}/subscriptions", body=asked)
+        try:
+            return datetime.fromisoformat(str(found["expirationDateTime"])).astimezone(UTC)
+        except (KeyError, ValueError):
+            raise answered_oddly() from None
 
     def changes(self, folder: str, cursor: str | None) -> Page:
         scope = self._scope(folder) if folder else None

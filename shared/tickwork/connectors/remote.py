@@ -71,7 +71,7 @@ class Remote:
         for is_last in (False, True):
             sent = {**(headers or {}), "Authorization": f"Bearer {token}"}
             with http.stream(method, url, policy=self._policy, headers=sent, body=body, limits=limits) as answer:
-                if answer.status in (200, 206):
+                if answer.status in (200, 201, 206):
                     yield answer
                     return
                 refusal = Refusal(answer.status, answer.headers, self._reason(answer))

@@ -24,11 +24,12 @@ class Connector:
     provider: str
     status: str
     extract: str | None
+    watch_url: str | None
 
 
 def read_connector(connection: Any, id: UUID, provider: str | None = None) -> Connector:
     row = connection.execute(
-        "select id, tenant_id, provider, status, extract from public.connectors where id = %s", [id]
+        "select id, tenant_id, provider, status, extract, watch_url from public.connectors where id = %s", [id]
     ).fetchone()
     if row is None or provider not in (None, row["provider"]):
         raise Permanent("There is no such connector of this provider", code="CONNECTOR_MISSING")

@@ -10,6 +10,7 @@ from tickwork.connectors.items import Account
 from tickwork.connectors.opening import open_drive
 from tickwork.errors import NotYet, RateLimited
 from tickwork.handler import Handler, Tools
+from tickwork.jobs import Done, FollowUp
 from tickwork.names import as_name
 from tickwork.settings import load_settings
 
@@ -24,7 +25,7 @@ class Result(BaseModel):
     account_name: str
 
 
-def check_connector(payload: Payload, tools: Tools) -> Result:
+def check_connector(payload: Payload, tools: Tools) -> Done:
     connector = tools.under_lease(lambda connection: stock.read_connector(connection, payload.connector_id))
     try:
         account = open_drive(connector, tools, load_settings()).account()
@@ -32,7 +33,14 @@ def check_connector(payload: Payload, tools: Tools) -> Result:
         raise NotYet(str(limit), delay=limit.delay or 60.0, hold=limit.delay or 60.0) from None
     tools.under_lease(lambda connection: note(connection, payload.connector_id, account))
     name = as_name(account.name)[:200]
-    return Result(provider=connector.provider, account_id=as_name(account.id)[:200], account_name=name)
+    result = Result(provider=connector.provider, account_id=as_name(account.id)[:200], account_name=name)
+    # Nobody renewed its subscription while its token was refused.
+    return Done(result, follow_ups=[watching(connector.id)] if connector.watch_url else [])
+
+
+def watching(connector_id: UUID) -> FollowUp:
+    payload = {"connector_id": str(connector_id)}
+    return FollowUp(type="watch_connector", payload=payload, lane=f"connector:{connector_id}")
 
 
 def note(connection: Any, connector_id: UUID, account: Account) -> None:
