@@ -93,12 +93,14 @@ class Drive(Cloud):
         if above is None:
             return requests.send_json(404, refusal("notFound"))
         with self.lock:
-            folders = [self.folder(path) for path in self.folders if path and path.rpartition("/")[0] == above]
-            files = [self.metadata(file) for file in self.files.values() if file.path.rpartition("/")[0] == above]
-        found = [each for each in folders + files if name in (None, each["name"])]
+            folders = [path for path in self.folders if path and path.rpartition("/")[0] == above]
+            files = [file for file in self.files.values() if file.path.rpartition("/")[0] == above]
+        found: list[str | File] = [path for path in folders if name in (None, path.rpartition("/")[2])]
+        found += [file for file in files if name in (None, file.name)]
         place = int(query.get("pageToken", 0))
         end = place + self.page_size
-        answer: dict[str, Any] = {"files": found[place:end]}
+        page = [self.folder(each) if isinstance(each, str) else self.metadata(each) for each in found[place:end]]
+        answer: dict[str, Any] = {"files": page}
         if end < len(found):
             answer["nextPageToken"] = str(end)
         return requests.send_json(200, answer)

@@ -1,9 +1,7 @@
 """What holds for imports from every provider: each file once, nothing twice, and what goes wrong is named."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -16,43 +14,16 @@ from tests.cloud import (
     Requests,
     cut_after,
     hanging_up,
-    running,
     saying,
     serve,
     sha256_of,
 )
-from tests.drive_server import Drive
-from tests.dropbox_server import Dropbox
-from tests.graph_server import Graph
-from tests.office import HANDLERS, SECRET_KEY, Office
-from tests.world import World
+from tests.every_provider import at_once, cloud, connector, office, provider
+from tests.office import Office
 from tickwork.connectors import importing
 from tickwork.handler import Tools
-from tickwork.runtime import Deadline, work
 
-CLOUDS: dict[str, type[Cloud]] = {"dropbox": Dropbox, "onedrive": Graph, "gdrive": Drive}
-
-
-@pytest.fixture(params=CLOUDS)
-def provider(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def cloud(provider: str) -> Iterator[Cloud]:
-    one = CLOUDS[provider]()
-    with running(one):
-        yield one
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, provider: str, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Office:
-    return Office(world, tmp_path, {provider: cloud}, monkeypatch)
-
-
-@pytest.fixture
-def connector(office: Office, provider: str) -> UUID:
-    return office.connect(provider)
+__all__ = ["cloud", "connector", "office", "provider"]
 
 
 def test_a_second_import_of_an_unchanged_folder_downloads_nothing(
@@ -200,52 +171,6 @@ def test_a_provider_that_is_down_costs_the_job_an_attempt_and_the_files_nothing(
     assert office.world.reload(job).result["imported_count"] == 5
 
 
-def test_a_token_that_expired_is_renewed(office: Office, cloud: Cloud, connector: UUID) -> None:
-    cloud.put("/papers/one.txt", b"one")
-    office.bring(connector, "/papers")
-    cloud.access_token = "another one, so that ours is refused"
-    cloud.put("/papers/two.txt", b"two")
-
-    job = office.bring(connector, "/papers")
-
-    assert (job.status, cloud.renewals) == ("done", 2)
-    assert {*office.documents()} == {"one.txt", "two.txt"}
-
-
-def test_a_token_is_used_until_it_expires(office: Office, cloud: Cloud, connector: UUID) -> None:
-    cloud.put("/papers/one.txt", b"one")
-
-    for _ in range(3):
-        office.bring(connector, "/papers")
-
-    assert cloud.renewals == 1
-
-
-def test_a_rotated_refresh_token_is_kept(office: Office, cloud: Cloud, connector: UUID) -> None:
-    cloud.rotates, cloud.expires_in = True, 0
-    cloud.put("/papers/one.txt", b"one")
-
-    jobs = [office.bring(connector, "/papers") for _ in range(3)]
-
-    assert [job.status for job in jobs] == ["done"] * 3
-    assert cloud.renewals >= 3
-
-
-def test_two_jobs_that_renew_at_once_do_not_lose_the_token(office: Office, cloud: Cloud, connector: UUID) -> None:
-    """Without the lane's limit of one, which keeps them apart otherwise."""
-    cloud.rotates = True
-    for number in range(2):
-        cloud.put(f"/papers/{number}/{number}.txt", f"{number}".encode())
-    office.world.run("delete from tickwork.lanes")
-    jobs = [office.request(connector, f"/papers/{number}") for number in range(2)]
-
-    at_once(office)
-
-    assert [office.world.reload(job).status for job in jobs] == ["done", "done"]
-    assert cloud.renewals == 1
-    assert len(office.documents()) == 2
-
-
 def test_two_imports_of_one_folder_at_once_bring_each_file_once(
     office: Office, cloud: Cloud, connector: UUID, provider: str
 ) -> None:
@@ -261,58 +186,6 @@ def test_two_imports_of_one_folder_at_once_bring_each_file_once(
     assert sum(result["imported_count"] for result in results) == 20
     assert {item["status"] for item in office.items()} == {"imported"}
     assert len(office.documents()) == len(office.files_in_vault()) == 20
-
-
-def at_once(office: Office) -> None:
-    queues = (office.world.queue, office.world.other_queue)
-    threads = [threading.Thread(target=work, args=(queue, "import", HANDLERS, Deadline(60, 1))) for queue in queues]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
-def test_a_revoked_token_asks_for_the_connector_to_be_connected_again(
-    office: Office, cloud: Cloud, connector: UUID
-) -> None:
-    cloud.put("/papers/one.txt", b"one")
-    cloud.is_revoked = True
-
-    job = office.bring(connector, "/papers")
-
-    assert (job.status, job.error_code) == ("failed", "REAUTHORIZE")
-    assert office.world.value("select status from connectors") == "reauthorize"
-
-
-def test_a_token_that_is_refused_even_when_new_does_too(office: Office, cloud: Cloud, connector: UUID) -> None:
-    cloud.put("/papers/one.txt", b"one")
-    cloud.troubled(cloud.lists, saying(401), saying(401))
-
-    job = office.bring(connector, "/papers")
-
-    assert (job.status, job.error_code) == ("failed", "REAUTHORIZE")
-    assert office.world.value("select status from connectors") == "reauthorize"
-
-
-def test_a_pause_that_the_provider_asks_for_costs_no_attempt_and_holds_the_lane(
-    office: Office, cloud: Cloud, connector: UUID
-) -> None:
-    for number in range(3):
-        cloud.put(f"/papers/{number}.txt", f"{number}".encode())
-    cloud.troubled(cloud.downloads_at, serve, cloud.too_many(7200))
-    jobs = [office.request(connector, path) for path in ("/papers", "/")]
-
-    office.work(3)
-
-    waiting = jobs[1]
-    assert len(office.documents()) == 1
-    for each in map(office.world.reload, jobs):
-        assert (each.status, each.attempts) == ("queued", 0)
-    assert "pause" in office.world.service.explain_job(waiting.id)
-    seconds = office.world.value(
-        "select extract(epoch from until - clock_timestamp()) from tickwork.holds where scope like '%%connector:%%'"
-    )
-    assert 7000 < seconds <= 7200
 
 
 def test_a_job_hands_the_rest_to_another_when_it_has_had_enough(
@@ -507,25 +380,6 @@ def test_long_paths_are_no_trouble(office: Office, cloud: Cloud, connector: UUID
     assert (job.status, job.result["imported_count"]) == ("done", 1)
 
 
-@pytest.mark.parametrize("phase", ["listing", "finding", "fetching"])
-def test_an_app_that_the_provider_does_not_know_fails_the_job_and_no_file(
-    office: Office, cloud: Cloud, connector: UUID, phase: str
-) -> None:
-    file = cloud.put("/papers/one.txt", b"one")
-    cloud.knows_app = phase == "fetching"
-
-    def forget_app(requests: Requests, asked: Asked) -> None:
-        cloud.knows_app = False
-        requests.send_json(401, {})
-
-    cloud.troubled(cloud.downloads_at, forget_app)
-
-    job = office.bring(connector, "/papers", [file.path] if phase == "finding" else None)
-
-    assert (job.status, job.error_code) == ("failed", "PROVIDER_NOT_SET_UP")
-    assert not [item for item in office.items() if item["status"] == "failed"]
-
-
 def test_ten_thousand_entries_are_listed_page_by_page(
     office: Office, cloud: Cloud, connector: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -561,23 +415,6 @@ def test_progress_counts_files_and_bytes(
     assert said[-1] == "2 of 3 files, 6.0 of 6.0 MB"
 
 
-def test_secrets_are_sealed_at_rest(office: Office, cloud: Cloud, connector: UUID) -> None:
-    cloud.put("/papers/one.txt", b"one")
-    office.bring(connector, "/papers")
-
-    rows = office.world.rows("select name, sealed from tickwork.secrets order by name")
-
-    assert [row["name"] for row in rows] == ["access_token", "refresh_token"]
-    assert not any("canary" in row["sealed"] for row in rows)
-
-
-def test_the_secrets_go_with_the_connector(office: Office, connector: UUID) -> None:
-    office.world.run("delete from connectors where id = %s", connector)
-
-    assert office.world.value("select count(*) from tickwork.secrets") == 0
-    assert office.world.value("select count(*) from tickwork.lanes") == 0
-
-
 def test_a_missing_folder_fails_for_good(office: Office, connector: UUID) -> None:
     job = office.bring(connector, "/nowhere")
 
@@ -600,11 +437,3 @@ def test_an_import_of_everything_known_goes_on_past_a_folder_that_is_gone(
 
     assert (job.status, job.result["imported_count"]) == ("done", 1)
     assert [each["reason"] for each in job.result["failed"]] == ["FOLDER_MISSING"]
-
-
-def test_only_the_key_opens_the_tokens(office: Office, connector: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TICKWORK_SECRET_KEY", SECRET_KEY.replace("A", "B"))
-
-    job = office.bring(connector, "/papers")
-
-    assert job.error_code == "SECRET_LOCKED"

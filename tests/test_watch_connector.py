@@ -1,4 +1,4 @@
-"""watch_connector and check_connector: subscriptions that are renewed, and drives that say whose they are."""
+"""watch_connector: a subscription names its connector, and is renewed before it ends."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,30 +80,3 @@ def test_without_a_secret_nothing_is_subscribed_to(
 
     assert (job.status, job.error_code) == ("failed", "PROVIDER_NOT_SET_UP")
     assert clouds["onedrive"].asked == []
-
-
-@pytest.mark.parametrize("provider", ["dropbox", "onedrive", "gdrive"])
-def test_a_check_says_whose_drive_it_is_and_makes_it_active_again(
-    office: Office, clouds: dict[str, Cloud], provider: str
-) -> None:
-    connector = office.connect(provider, status="reauthorize")
-
-    job = run(office, "check_connector", connector)
-
-    assert job.status == "done"
-    assert job.result["account_name"] == "Erika"
-    row = office.world.row("select status, account_id from connectors")
-    assert row == {"status": "active", "account_id": job.result["account_id"]}
-    assert row["account_id"]
-
-
-def test_a_connector_that_works_again_is_watched_again(office: Office, clouds: dict[str, Cloud]) -> None:
-    run(office, "check_connector", office.connect("onedrive", watch_url=URL + "onedrive"))
-
-    assert office.world.value("select count(*) from jobs where type = 'watch_connector' and status = 'queued'") == 1
-
-
-def test_a_check_leaves_a_disabled_connector_disabled(office: Office, clouds: dict[str, Cloud]) -> None:
-    run(office, "check_connector", office.connect("dropbox", status="disabled"))
-
-    assert office.world.value("select status from connectors") == "disabled"

@@ -205,7 +205,9 @@ def tell(queue: Queue, job: Job, whole: dict[str, Any]) -> None:
     others = {"known": "known before", "unchanged": "unchanged", "skipped": "skipped", "failed": "failed"}
     counts = [f"{whole[f'{name}_count']} {words}" for name, words in others.items() if whole[f"{name}_count"]]
     size = f"{whole['imported_bytes'] / 1e6:,.1f} MB"
-    print(", ".join([f"{whole['imported_count']} files imported ({size})", *counts]))
+    # Of one that failed for good there is nothing more to say, unless something came before.
+    if job.status == "done" or whole["imported_count"] or counts:
+        print(", ".join([f"{whole['imported_count']} files imported ({size})", *counts]))
     for kind in ("skipped", "failed"):
         for each in whole[kind]:
             print(
