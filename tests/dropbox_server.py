@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from typing import Any
 
 from tests.cloud import Asked, Cloud, Content, File, Reply, Requests, saying
@@ -34,7 +35,7 @@ class Dropbox(Cloud):
         self.feed: list[dict[str, Any]] = []
         self.generation = 0
         self.hashes: dict[tuple[str, int], str] = {}
-        self.revisions: dict[str, Content] = {}
+        self.revisions: dict[str, tuple[str, Content]] = {}
 
     def too_many(self, seconds: int) -> Reply:
         body = {"error_summary": "too_many_requests/..", "error": {"reason": {".tag": "too_many_requests"}}}
@@ -118,7 +119,7 @@ class Dropbox(Cloud):
         version = file.id, file.revision
         if version not in self.hashes:
             self.hashes[version] = content_hash(file.content)
-            self.revisions[self.rev(file)] = file.content
+            self.revisions[self.rev(file)] = file.id, file.content
         return {
             ".tag": "file",
             "id": file.id,
@@ -133,7 +134,7 @@ class Dropbox(Cloud):
         }
 
     def rev(self, file: File) -> str:
-        return f"{file.id.removeprefix('id:')}r{file.revision}"
+        return f"{int(file.id[-6:]):09x}{file.revision:04x}"
 
     def describe(self, requests: Requests, path: str) -> None:
         wanted = [file for file in self.files.values() if path.lower() in (file.id, file.path.lower())]
@@ -144,14 +145,14 @@ class Dropbox(Cloud):
         return requests.send_json(409, refusal("path/not_found/"))
 
     def download(self, requests: Requests, asked: Asked, path: str) -> None:
-        rev = path.removeprefix("rev:")
-        file = next((file for file in self.files.values() if rev.startswith(f"{file.id.removeprefix('id:')}r")), None)
-        if file is None or rev not in self.revisions:
+        assert re.fullmatch("rev:[0-9a-f]{9,}", path)
+        id, content = self.revisions.get(path.removeprefix("rev:"), ("", None))
+        file = self.files.get(id)
+        if file is None or content is None:
             return requests.send_json(409, refusal("path/not_found/"))
         if not file.extra.get("is_downloadable", True):
             return requests.send_json(409, refusal("unsupported_file/"))
-        listed = File(file.id, file.name, file.path, self.revisions[rev], served=file.served)
-        return self.send_file(requests, asked, listed)
+        return self.send_file(requests, asked, File(id, file.name, file.path, content, served=file.served))
 
 
 def refusal(summary: str) -> dict[str, Any]:

@@ -148,6 +148,7 @@ class Settings(BaseModel):
     dropbox_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
     microsoft_client_id: str | None = None
     microsoft_client_secret: str | None = None
+    microsoft_tenant: str = Field(default="common", pattern="^[0-9A-Za-z.-]{1,100}$")
     microsoft_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
     google_client_id: str | None = None
     google_client_secret: str | None = None

@@ -17,7 +17,7 @@ from tickwork.http import Answer, Limits
 API = "https://graph.microsoft.com"
 LOGIN = "https://login.microsoftonline.com"
 VERSION = "/v1.0"
-RENEWAL_PATH = "/common/oauth2/v2.0/token"
+RENEWAL_PATH = "/{tenant}/oauth2/v2.0/token"
 ITEMS_PER_PAGE = 1000
 # The most that it allows is a bit more.
 WATCHED_FOR = timedelta(days=29)

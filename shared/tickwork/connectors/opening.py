@@ -58,7 +58,8 @@ def open_onedrive(connector_id: UUID, tools: Tools, settings: Settings) -> Provi
     own = own_server(settings.microsoft_url)
     api, login = own or onedrive.API, own or onedrive.LOGIN
     registration = registered(settings.microsoft_client_id, settings.microsoft_client_secret)
-    tokens = tokens_of(connector_id, tools, settings, Client(*registration, login + onedrive.RENEWAL_PATH))
+    renewals = login + onedrive.RENEWAL_PATH.format(tenant=settings.microsoft_tenant)
+    tokens = tokens_of(connector_id, tools, settings, Client(*registration, renewals))
     return onedrive.OneDrive(Remote(tokens, policy_of(settings), (api,), onedrive.trouble), api)
 
 
