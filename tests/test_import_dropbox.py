@@ -41,6 +41,20 @@ def test_a_folder_becomes_documents(office: Office, dropbox: Dropbox) -> None:
     assert {*job.result["document_ids"]} == {str(document["id"]) for document in documents.values()}
 
 
+def test_each_new_document_is_an_event(office: Office, dropbox: Dropbox) -> None:
+    for name in ("one", "two"):
+        dropbox.put(f"/papers/{name}.txt", b"the same words")
+    connector = office.connect("dropbox")
+
+    office.bring(connector, "/papers")
+
+    (event,) = office.world.rows("select * from events where type = 'document.imported'")
+    document = office.world.row("select id, name from documents")
+    assert event["aggregate"] == f"document:{document['id']}"
+    assert (event["tenant_id"], event["payload"]["connector_id"]) == (office.tenant, str(connector))
+    assert event["payload"]["name"] == document["name"]
+
+
 def test_a_file_that_changes_after_it_was_listed_comes_as_it_was(office: Office, dropbox: Dropbox) -> None:
     dropbox.put("/papers/one.txt", b"first")
     connector = office.connect("dropbox")

@@ -7,6 +7,7 @@ from uuid import UUID
 from tickwork.connectors.items import Item
 from tickwork.connectors.stock import MOST_TRIES, Connector
 from tickwork.errors import JobError
+from tickwork.events import emit_held_event
 from tickwork.names import UNKNOWN_TYPE, mime_type_of
 
 LONGEST_MESSAGE = 300
@@ -102,6 +103,8 @@ def insert_document(connection: Any, connector: Connector, item: Item, stored: S
         ],
     ).fetchone()
     id: UUID = row["id"]
+    told = {"document_id": str(id), "name": item.name, "connector_id": str(connector.id), "path": item.path}
+    emit_held_event(connection, "document.imported", f"document:{id}", told)
     return id
 
 

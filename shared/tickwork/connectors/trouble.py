@@ -1,10 +1,10 @@
 """What can go wrong with a provider, in words for the tenant and without tokens, URLs or anything a server said."""
 
 from tickwork.errors import JobError, Permanent, RateLimited, Retryable
+from tickwork.outbound import pause_of
 
 # Where a provider names no time.
 USUAL_DELAY = 60.0
-LONGEST_DELAY = 86_400.0
 
 
 class Unusable(Permanent):
@@ -92,10 +92,6 @@ def by_status(status: int, retry_after: object = None) -> JobError:
 
 
 def seconds_of(retry_after: object) -> float:
-    """How long to wait; a date, or nothing that can be read, is the usual pause."""
-    try:
-        seconds = float(str(retry_after))
-    except ValueError:
-        return USUAL_DELAY
-    # What is no number compares as neither.
-    return min(max(seconds, 1.0), LONGEST_DELAY) if seconds >= 0 else USUAL_DELAY
+    """How long to wait, a second at least; where nothing sensible is said, the usual pause."""
+    asked = pause_of(None if retry_after is None else str(retry_after))
+    return USUAL_DELAY if asked is None else max(asked, 1.0)
