@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test bench lint lock clean
+.PHONY: demo test check-deploy bench lint lock clean
 
 demo: $(STAMP)
 	$(BIN)/tickwork demo
@@ -22,6 +22,10 @@ ifneq ($(SYSTEM_POSTGRES),)
 	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database --ignore tests/database/test_mutants.py
 endif
 
+# What is dear or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be had is skipped, and said.
+check-deploy: $(STAMP)
+	$(PYTEST) -rs --durations 5 checks
+
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m tickwork_bench $(ARGS)
@@ -29,7 +33,7 @@ bench: $(BENCH)/.installed
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local infra/bench/tickwork_bench tests
+	$(BIN)/mypy shared infra/local infra/bench/tickwork_bench tests checks
 	$(foreach main,$(wildcard functions/*/main.py infra/bench/functions/*/main.py),$(BIN)/mypy $(main) &&) true
 	$(BIN)/lint-imports
 

@@ -9,10 +9,11 @@ import pytest
 from postgrest.exceptions import APIError
 from supabase import Client
 
-from tests.supabase_server import SupabaseServer, running_supabase, unavailable
+from tests.node import why_not
+from tests.supabase_server import SupabaseServer, running_supabase
 from tests.world import World
 
-pytestmark = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 
 @pytest.fixture
