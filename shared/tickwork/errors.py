@@ -151,6 +151,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWARG": InvalidRequest,
     "TWTYD": InvalidRequest,
     "TWCON": InvalidRequest,
+    "TWCRN": InvalidRequest,
     "TWSEC": InvalidRequest,
     "22P05": InvalidRequest,
     "42501": NotAllowed,

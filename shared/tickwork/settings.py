@@ -33,7 +33,7 @@ def _is_read_as_meant(url: str) -> bool:
     return "@" not in str(parts.get("host")) and re.fullmatch("[0-9,]*", str(parts.get("port", ""))) is not None
 
 
-def _are_long_secrets(secrets: str | None) -> str | None:
+def are_long_secrets(secrets: str | None) -> str | None:
     # A header cannot carry anything else.
     if secrets is not None and not all(re.fullmatch("[!-~]{32,}", each) for each in secrets.split(",")):
         raise ValueError(
@@ -94,7 +94,7 @@ def _is_http_url(url: str | None) -> str | None:
     return url
 
 
-Secrets = Annotated[str | None, AfterValidator(_are_long_secrets)]
+Secrets = Annotated[str | None, AfterValidator(are_long_secrets)]
 
 
 class Settings(BaseModel):
