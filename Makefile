@@ -33,7 +33,7 @@ bench: $(BENCH)/.installed
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local infra/bench/tickwork_bench tests checks
+	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench tests checks
 	$(foreach main,$(wildcard functions/*/main.py infra/bench/functions/*/main.py),$(BIN)/mypy $(main) &&) true
 	$(BIN)/lint-imports
 

@@ -147,10 +147,12 @@ def session_of(status: Path) -> int:
 
 
 @contextmanager
-def running_function(source: Path, folder: Path, **environment: str) -> Iterator[Served]:
+def running_function(
+    source: Path, folder: Path, *, python: str = sys.executable, **environment: str
+) -> Iterator[Served]:
     """The function in a file, with these settings and no others."""
     folder.mkdir(exist_ok=True)
-    served = start(source, folder, environment)
+    served = start(source, folder, environment, python)
     try:
         until(partial(listens, served))
         yield served
@@ -160,13 +162,13 @@ def running_function(source: Path, folder: Path, **environment: str) -> Iterator
         served.process.wait()
 
 
-def start(source: Path, folder: Path, environment: Mapping[str, str]) -> Served:
+def start(source: Path, folder: Path, environment: Mapping[str, str], python: str = sys.executable) -> Served:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("TICKWORK_", "GOOGLE_"))}
     port = free_port()
     arguments = ["--target", "main", "--source", str(source), "--host", "127.0.0.1", "--port", str(port)]
     with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
         process = subprocess.Popen(
-            [sys.executable, "-m", "functions_framework", *arguments],
+            [python, "-m", "functions_framework", *arguments],
             # gunicorn keeps a socket in the home folder, the same for all.
             env={**inherited, "HOME": str(folder), "THREADS": "8", **environment},
             stdout=stdout,

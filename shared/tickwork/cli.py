@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 from typer.exceptions import TyperException
 
-from tickwork import cli_cron, cli_documents, cli_input, migrations
+from tickwork import cli_cron, cli_deploy, cli_documents, cli_input, migrations
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
 from tickwork.database import Database
 from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
@@ -23,6 +23,8 @@ app.add_typer(documents_app, name="documents")
 tenants_app = typer.Typer(help="List the tenants, or add one.", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(tenants_app, name="tenants")
 app.add_typer(cli_cron.app, name="cron")
+app.add_typer(cli_deploy.app, name="deploy")
+app.command("build")(cli_deploy.build)
 
 HOME = Path(os.environ.get("TICKWORK_HOME") or ".tickwork")
 STATUSES = get_args(Status)

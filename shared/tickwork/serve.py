@@ -12,6 +12,7 @@ from tickwork.callers import check_caller
 from tickwork.database import Database
 from tickwork.errors import BadSetting, CallerRefused, QueueError
 from tickwork.handler import Handlers
+from tickwork.jobs import Report
 from tickwork.logs import log, traced
 from tickwork.queue import Queue
 from tickwork.runtime import Deadline, work
@@ -48,11 +49,31 @@ def answer(request: "Request", queue: Queue, family: str, handlers: Handlers, se
         log("refuse_caller", "WARNING", reason=str(refusal))
         return {"error": "Who are you? See the README on TICKWORK_BEARER_SECRET and its alternatives."}, 401
     try:
-        report = work(queue, family, handlers, Deadline(settings.budget_seconds, settings.max_jobs))
+        report = work_off(queue, family, handlers, settings)
     except QueueError as error:
         log("fail_to_claim", "ERROR", reason=str(error), hint=error.hint)
         return {"error": "The queue cannot be reached; the next wake-up tries again."}, 503
     return ("", 204) if report.claimed == 0 else (report.as_json(), 200)
+
+
+def work_off(queue: Queue, family: str, handlers: Handlers, settings: Settings) -> Report:
+    """
+    Work off what is due; with `look_again_seconds`, look again so long after the start, as long as the budget lasts.
+
+    A scheduler that can call once a minute only is made up for in this way.
+    """
+    deadline = Deadline(settings.budget_seconds, settings.max_jobs)
+    report = work(queue, family, handlers, deadline)
+    while settings.look_again_seconds and deadline.wait(settings.look_again_seconds):
+        try:
+            report.include(work(queue, family, handlers, deadline))
+        except QueueError as error:
+            if report.claimed == 0:
+                raise
+            # What was done so far is worth reporting; the next wake-up sees for itself.
+            log("fail_to_claim", "WARNING", reason=str(error))
+            break
+    return report
 
 
 def drop_body(request: "Request") -> None:

@@ -106,6 +106,7 @@ class Settings(BaseModel):
     database_url: Annotated[str, AfterValidator(_is_postgres_url)]
     budget_seconds: float = Field(default=50, gt=0, le=3600)
     max_jobs: int = Field(default=100, ge=1, le=100_000)
+    look_again_seconds: float = Field(default=0, ge=0, le=3600)
     grace_seconds: float = Field(default=8, ge=0, le=3600)
     bearer_secret: Secrets = None
     hmac_secret: Secrets = None
