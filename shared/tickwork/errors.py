@@ -20,6 +20,7 @@ What can go wrong, and what is done about it.
     │   ├── NoSuchDocument
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── NotAllowed         the role or the user may not do that
+    │   ├── WrongSchema        the schema is older or newer than this code: take no job
     │   └── Unavailable        the database cannot be reached: try again later
     ├── CallerRefused          a request to a function came from nobody we know
     └── BadSetting             stops the start
@@ -116,6 +117,10 @@ class WrongStatus(QueueError):
 
 
 class NotAllowed(QueueError):
+    pass
+
+
+class WrongSchema(QueueError):
     pass
 
 

@@ -10,12 +10,13 @@ from uuid import uuid4
 
 from tickwork.callers import check_caller
 from tickwork.database import Database
-from tickwork.errors import BadSetting, CallerRefused, QueueError
+from tickwork.errors import BadSetting, CallerRefused, QueueError, WrongSchema
 from tickwork.handler import Handlers
 from tickwork.jobs import Report
 from tickwork.logs import log, traced
 from tickwork.queue import Queue
 from tickwork.runtime import Deadline, work
+from tickwork.schema import SchemaCheck
 from tickwork.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -28,18 +29,21 @@ def serve(family: str, handlers: Handlers) -> "Callable[[Request], Response]":
     """A function for functions-framework that works off the due jobs of one family."""
     settings = settings_or_exit()
     database = Database(settings.database_url, f"tickwork {family}")
+    schema = SchemaCheck(database)
 
     def function(request: "Request") -> Response:
         queue = Queue(database, worker_name(family))
         with traced(request.headers.get("traceparent"), request.headers.get("X-Cloud-Trace-Context")):
-            response = answer(request, queue, family, handlers, settings)
+            response = answer(request, queue, family, handlers, settings, schema)
         drop_body(request)
         return response
 
     return function
 
 
-def answer(request: "Request", queue: Queue, family: str, handlers: Handlers, settings: Settings) -> Response:
+def answer(
+    request: "Request", queue: Queue, family: str, handlers: Handlers, settings: Settings, schema: SchemaCheck
+) -> Response:
     """204 if nothing was due, else 200 and a report, also of jobs that failed: the queue retries, cron must not."""
     if request.method != "POST":
         return {"error": "Wake the function with POST; it reads no body."}, 405
@@ -49,7 +53,11 @@ def answer(request: "Request", queue: Queue, family: str, handlers: Handlers, se
         log("refuse_caller", "WARNING", reason=str(refusal))
         return {"error": "Who are you? See the README on TICKWORK_BEARER_SECRET and its alternatives."}, 401
     try:
+        schema.check()
         report = work_off(queue, family, handlers, settings)
+    except WrongSchema as error:
+        log("refuse_schema", "ERROR", reason=str(error), hint=error.hint)
+        return {"error": "The function and the schema are of different versions; see its log."}, 503
     except QueueError as error:
         log("fail_to_claim", "ERROR", reason=str(error), hint=error.hint)
         return {"error": "The queue cannot be reached; the next wake-up tries again."}, 503

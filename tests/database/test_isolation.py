@@ -33,12 +33,17 @@ TENANT_OF = {
     "tickwork.call_tokens": None,
     "tickwork.ticks": None,
     "tickwork.call_secrets": None,
+    "tickwork.schema_versions": None,
     "tickwork.lines": "(select tenant_id from tickwork.turns where turns.id = turn_id)",
     "tickwork.holds": "substring(scope from '^tenant ([0-9a-f-]+)')::uuid",
     "tickwork.buckets": "substring(scope from '^tenant ([0-9a-f-]+)')::uuid",
 }
 NO_TENANTS = {table for table, tenant in TENANT_OF.items() if tenant is None}
-READ_BY_ALL = (("public.job_types", "select"), ("public.extraction_engines", "select"))
+READ_BY_ALL = (
+    ("public.job_types", "select"),
+    ("public.extraction_engines", "select"),
+    ("tickwork.schema_versions", "select"),
+)
 # They read nothing: the answer to another id is another number.
 HASHES = ("tickwork.turn_id", "tickwork.line_id", "tickwork.search_key", "tickwork.search_vector")
 AN_ID = "[0-9a-f]{8}-[0-9a-f-]{27}"

@@ -74,6 +74,7 @@ DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
 MAY_TOUCH = {
     "public.organizations": "authenticated=r service_role=arwd tickwork_owner=r",
     "public.memberships": "authenticated=r service_role=arwd tickwork_owner=r",
+    "tickwork.schema_versions": "service_role=r tickwork_owner=r tickwork_worker=r",
     "tickwork.platform_admins": "service_role=arwd tickwork_owner=r",
     "public.job_types": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
     "public.documents": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
