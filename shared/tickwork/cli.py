@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 from typer.exceptions import TyperException
 
-from tickwork import cli_cron, cli_deploy, cli_documents, cli_input, migrations
+from tickwork import cli_cron, cli_deploy, cli_doctor, cli_documents, cli_input, migrations
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
 from tickwork.database import Database
 from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
@@ -35,7 +35,13 @@ DatabaseUrl = Annotated[
     typer.Option("--database-url", help="By default TICKWORK_DATABASE_URL, or else the running local stack."),
 ]
 Functions = Annotated[
-    Path | None, typer.Option("--functions", help="The folder of the functions; by default that of the repository.")
+    Path | None,
+    typer.Option(
+        "--functions",
+        envvar="TICKWORK_FUNCTIONS",
+        show_envvar=False,
+        help="The folder of the functions; by default that of the repository.",
+    ),
 ]
 JobId = Annotated[str, typer.Argument(help="Id of a job, as `tickwork jobs` shows it.", metavar="ID")]
 
@@ -289,6 +295,24 @@ def worker(
     one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds, batch)
     one.stop_on_signals()
     one.run()
+
+
+@app.command()
+def doctor(
+    admin_url: Annotated[
+        str | None, typer.Option(help="Of the role that ran the migrations, to look at cron as well.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look at settings, database, vault and callers; say what to do."""
+    from tickwork_local.stack import find_stack
+
+    given = dict(os.environ)
+    if "TICKWORK_DATABASE_URL" not in given and (stack := find_stack(HOME)):
+        ours = {"DATABASE_URL": stack.worker_url, "VAULT_URL": stack.vault_url, "OPEN_ON_LOOPBACK": "true"}
+        given = {**{f"TICKWORK_{name}": value for name, value in ours.items()}, **given}
+    checked = cli_input.database_url(admin_url, "--admin-url") if admin_url else None
+    raise typer.Exit(cli_doctor.report(given, checked, as_json))
 
 
 @app.command()

@@ -17,7 +17,13 @@ app = typer.Typer(help="Take the functions to a cloud.", no_args_is_help=True, r
 
 Families = Annotated[list[str] | None, typer.Argument(help="Such as extract; by default all.", metavar="[FAMILY]…")]
 Functions = Annotated[
-    Path | None, typer.Option("--functions", help="The folder of the functions; by default that of the repository.")
+    Path | None,
+    typer.Option(
+        "--functions",
+        envvar="TICKWORK_FUNCTIONS",
+        show_envvar=False,
+        help="The folder of the functions; by default that of the repository.",
+    ),
 ]
 Output = Annotated[Path, typer.Option(help="The folder of the bundles.")]
 Extras = Annotated[list[str] | None, typer.Option("--with", help="Also s3 or supabase, for a vault that is there.")]
