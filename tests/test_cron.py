@@ -15,6 +15,7 @@ import pytest
 
 from tests import pg_cron, pg_net
 from tests.command_line import run_all as run_commands
+from tests.conftest import cloned
 from tests.test_safe import VAULT
 from tests.test_serve import HMAC_SECRET, SOURCE, Served, running_function
 from tests.waiting import until
@@ -22,7 +23,9 @@ from tests.world import World
 from tickwork import callers, cron, cron_status
 from tickwork.callers import check_caller
 from tickwork.errors import CallerRefused, InvalidRequest, NotAllowed
+from tickwork.migrations import folder, migrate
 from tickwork.settings import Settings
+from tickwork_local.postgres import Server
 
 NOWHERE = "http://127.0.0.1:1/"
 
@@ -337,6 +340,48 @@ def test_uninstalling_leaves_the_jobs_and_nothing_else(hosted: World) -> None:
     assert hosted.value("select count(*) from jobs") == 2
 
 
+# Hosted, everything is done by a role that is no superuser, and what it may do with pg_net it cannot pass on.
+HOST = """
+    create role {host} login createrole bypassrls;
+    alter database {name} owner to {host};
+    alter schema public owner to {host};
+    grant anon, authenticated, service_role, tickwork_owner, tickwork_worker to {host} with admin option;
+    grant usage on schema net, cron to {host};
+    grant select, insert, update, delete on all tables in schema cron to {host};
+    grant select on net._http_response to {host};
+    grant usage on all sequences in schema cron to {host};
+    grant execute on all functions in schema net, cron to {host};
+"""
+
+
+def test_a_role_that_is_no_superuser_installs_ticks_and_takes_back(server: Server) -> None:
+    with cloned(server, "template0") as name, World(server.url(name), server.url(name, "tickwork_worker")) as world:
+        host = f"host_{name}"
+        for sql in ((folder("local") / "stand_ins.sql").read_text(), pg_cron.SQL, pg_net.SQL, pg_net.HOSTED):
+            world.admin.execute(sql)
+        world.admin.execute(HOST.format(host=host, name=name))
+        url = server.url(name, host)
+        try:
+            migrate(url)
+            cron.install(url, cron.Plan({"extract": NOWHERE}), HMAC_SECRET)
+            member = world.member_of(world.tenant())
+            member.execute("insert into jobs (tenant_id, type) select tenant_id, 'extract_document' from memberships")
+            with psycopg.connect(url, autocommit=True) as connection:
+                due = connection.execute("select tickwork.tick('extract')").fetchone()
+            found = cron_status.status(url)
+            may_send = world.value("select has_schema_privilege('tickwork_owner', 'net', 'usage')")
+            sent = len(queued(world))
+            gone = cron.uninstall(url)
+        finally:
+            world.admin.execute(f"drop owned by {host} cascade")
+            world.admin.execute(f"reassign owned by {host} to postgres")
+            world.admin.execute(f"drop role {host}")
+
+    assert (due, sent, may_send) == ((1,), 2, False)
+    assert found.problems == []
+    assert gone == ["tickwork extract", "tickwork housekeeping"]
+
+
 def schema_of(world: World) -> list[object]:
     return [
         *world.rows(
@@ -360,7 +405,7 @@ def test_an_interval_is_written_as_pg_cron_understands_it(seconds: int, schedule
     assert cron_status.seconds_of(schedule) == seconds
 
 
-@pytest.mark.parametrize("seconds", [0, -1, 61, 90, 3600])
+@pytest.mark.parametrize("seconds", [0, -1, 61, 90, 420, 3600])
 def test_an_interval_that_pg_cron_would_misread_is_refused(seconds: int) -> None:
     with pytest.raises(InvalidRequest, match="is no schedule"):
         cron.schedule_of(seconds)
@@ -386,6 +431,10 @@ def test_an_install_that_fails_leaves_nothing(hosted: World) -> None:
         cron.install(hosted.worker_url, cron.Plan({"extract": NOWHERE}), HMAC_SECRET)
 
     assert "ran the migrations" in str(refused.value.hint)
+    with pytest.raises(NotAllowed, match="permission denied"):
+        cron_status.status(hosted.worker_url)
+    with pytest.raises(NotAllowed, match="permission denied"):
+        cron.uninstall(hosted.worker_url)
     assert schema_of(hosted) == before
     assert hosted.value("select count(*) from cron.job") == 0
 

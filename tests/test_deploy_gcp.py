@@ -326,12 +326,14 @@ def test_the_command_plans_prints_and_does_it(
 
     planned = run(*deploy, home=tmp_path, **settings)
     printed = run(*deploy, "--dry-run", home=tmp_path, **settings)
+    listed = run(*deploy, "--json", home=tmp_path, **settings)
     assert calls(tmp_path) == []
     assert server.calls == []
     done = run(*deploy, "--yes", "--prune", home=tmp_path, **settings)
 
     assert (planned.returncode, printed.returncode, done.returncode) == (0, 0, 0), done.stderr
     assert "Nothing was changed" in planned.stdout
+    assert [tick["name"] for tick in json.loads(listed.stdout)["ticks"]] == ["tickwork-webhook"]
     assert (tmp_path / "dist" / "webhook" / "main.py").exists()
     lines = [line.split(" || ") for line in printed.stdout.splitlines() if line.startswith("gcloud")]
     shown = [shlex.split(each.rpartition(" | ")[2]) for line in lines for each in line]

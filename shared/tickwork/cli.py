@@ -24,7 +24,6 @@ tenants_app = typer.Typer(help="List the tenants, or add one.", invoke_without_c
 app.add_typer(tenants_app, name="tenants")
 app.add_typer(cli_cron.app, name="cron")
 app.add_typer(cli_deploy.app, name="deploy")
-app.command("build")(cli_deploy.build)
 
 HOME = Path(os.environ.get("TICKWORK_HOME") or ".tickwork")
 STATUSES = get_args(Status)
@@ -313,6 +312,9 @@ def doctor(
         given = {**{f"TICKWORK_{name}": value for name, value in ours.items()}, **given}
     checked = cli_input.database_url(admin_url, "--admin-url") if admin_url else None
     raise typer.Exit(cli_doctor.report(given, checked, as_json))
+
+
+app.command("build")(cli_deploy.build)
 
 
 @app.command()

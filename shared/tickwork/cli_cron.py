@@ -27,7 +27,7 @@ def install(
     timeout: Annotated[int, typer.Option(min=1, max=30, help="Seconds that pg_net waits for an answer.")] = 5,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Schedule a tick for each family, and wake it at once when a job is inserted. Signed with TICKWORK_HMAC_SECRET."""
+    """Schedule a tick per family, signed with TICKWORK_HMAC_SECRET."""
     plan = cron.Plan(dict(address(each) for each in functions), every, max_calls, timeout)
     for name in cron.install(chosen_url(database_url), plan, secret()):
         print(f"scheduled {name}")
@@ -36,7 +36,7 @@ def install(
 
 @app.command()
 def status(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Show schedules, last runs, last answers, and what is wrong; exits with 1 if something is."""
+    """Show schedules, last runs and answers, and what is wrong."""
     found = cron_status.status(chosen_url(database_url))
     if as_json:
         print_json({"schedules": found.schedules, "families": found.families, "problems": found.problems})
@@ -47,7 +47,7 @@ def status(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def uninstall(database_url: DatabaseUrl = None) -> None:
-    """Take the schedules, the URLs and the secret back; jobs stay."""
+    """Take schedules, URLs and secret back; jobs stay."""
     for name in cron.uninstall(chosen_url(database_url)):
         print(f"unscheduled {name}")
     print("Nothing wakes the functions any more.")

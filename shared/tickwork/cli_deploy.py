@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Take the functions to a cloud.", no_args_is_help=True, rich_markup_mode=None)
 
-Families = Annotated[list[str] | None, typer.Argument(help="Such as extract; by default all.", metavar="[FAMILY]…")]
+Families = Annotated[list[str] | None, typer.Argument(help="Such as extract; by default all.", metavar="FAMILY…")]
 Functions = Annotated[
     Path | None,
     typer.Option(
@@ -38,7 +38,7 @@ def clouds() -> None:
 def build(
     families: Families = None, output: Output = Path("dist"), functions: Functions = None, extras: Extras = None
 ) -> None:
-    """Make a self-contained bundle for each function, to be uploaded as its source."""
+    """Make a self-contained bundle of each function, to be deployed."""
     for bundle in make_bundles(families, output, functions, extras):
         requirements = (bundle / "requirements.txt").read_text()
         print(f"{bundle}: {requirements.count('==')} packages")
@@ -61,7 +61,7 @@ def gcp(
     shapes: Annotated[Path | None, typer.Option(help="A TOML file with memory, timeout and so on per family.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
-    """Plan, and with --yes make: service accounts, secrets, functions and the jobs that wake them."""
+    """Plan a deployment to Google Cloud; --yes carries it out."""
     from tickwork_gcp import plan as plans
 
     if callers not in ("scheduler", "supabase"):
@@ -73,7 +73,8 @@ def gcp(
     where = callers if callers == "supabase" else "scheduler"
     plan = plans.make_plan(chosen, project, region, where, output, os.environ, file)  # type: ignore[arg-type]
     if as_json:
-        print_json([{"what": step.what, "command": step.as_shell()} for step in plan.steps])
+        steps = [{"what": step.what, "command": step.as_shell()} for step in plan.steps]
+        print_json({"functions": plan.shapes, "steps": steps, "ticks": [vars(tick) for tick in plan.ticks]})
     elif dry_run:
         print_commands(plan, output)
     elif yes:

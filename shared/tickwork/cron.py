@@ -61,9 +61,11 @@ def schedule_of(seconds: int) -> str:
     """How pg_cron writes an interval; it takes six fields for five and means something else by them."""
     if 1 <= seconds <= 59:
         return f"{seconds} seconds"
-    if seconds % 60 == 0 and 60 <= seconds <= 1800:
+    # Every hour starts anew: what does not divide it would come too early once.
+    if seconds % 60 == 0 and 60 <= seconds <= 1800 and 3600 % seconds == 0:
         return f"*/{seconds // 60} * * * *" if seconds > 60 else "* * * * *"
-    raise InvalidRequest(f"every: {seconds} s is no schedule", hint="1 to 59 seconds, or whole minutes up to 1800.")
+    hint = "1 to 59 seconds, or minutes that divide an hour: 60, 120, 180, 240, 300, 360, 600, 720, 900, 1200 or 1800."
+    raise InvalidRequest(f"every: {seconds} s is no schedule", hint=hint)
 
 
 def install(url: str, plan: Plan, secret: str | None) -> list[str]:
@@ -82,11 +84,15 @@ def install(url: str, plan: Plan, secret: str | None) -> list[str]:
                 connection.execute("select cron.schedule(%s, %s, %s)", [f"{PREFIX}{family}", schedule, command])
             connection.execute("select cron.schedule(%s, %s, %s)", [HOUSEKEEPING, "*/5 * * * *", KEEP_HOUSE])
             return [f"{PREFIX}{family}" for family in sorted(plan.urls)] + [HOUSEKEEPING]
-    except psycopg.errors.InsufficientPrivilege as error:
-        hint = "Connect as the role that ran the migrations: on Supabase that is postgres."
-        raise NotAllowed(str(error.diag.message_primary), hint=hint) from error
     except psycopg.Error as error:
-        raise translated(error) from error
+        raise explained(error) from error
+
+
+def explained(error: psycopg.Error) -> Exception:
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        hint = "Connect as the role that ran the migrations: on Supabase that is postgres."
+        return NotAllowed(str(error.diag.message_primary), hint=hint)
+    return translated(error)
 
 
 def check_families(connection: Connection, plan: Plan) -> None:
@@ -166,7 +172,7 @@ def uninstall(url: str) -> list[str]:
                 connection.execute("delete from vault.secrets where name = %s", [SECRET])
             return names
     except psycopg.Error as error:
-        raise translated(error) from error
+        raise explained(error) from error
 
 
 def schedules(connection: Connection) -> list[dict[str, Any]]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import psycopg
 
-from tickwork.cron import ELSEWHERE, EXTENSIONS, PREFIX, Status, exists, schedules
-from tickwork.database import Connection, connect, translated
+from tickwork.cron import ELSEWHERE, EXTENSIONS, PREFIX, Status, exists, explained, schedules
+from tickwork.database import Connection, connect
 
 # The latest run of each schedule.
 RUNS = """
@@ -60,7 +60,7 @@ def status(url: str) -> Status:
         with connect(url, "tickwork cron") as connection:
             return read(connection)
     except psycopg.Error as error:
-        raise translated(error) from error
+        raise explained(error) from error
 
 
 def read(connection: Connection) -> Status:
