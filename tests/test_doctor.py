@@ -20,7 +20,6 @@ PASSWORD = "canary-7f3a"
 
 @pytest.fixture
 def good(world: World, tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "vault").mkdir()
     return {
         "TICKWORK_DATABASE_URL": world.worker_url.replace("tickwork_worker@", f"tickwork_worker:{PASSWORD}@"),
         "TICKWORK_HMAC_SECRET": SECRET,
@@ -54,7 +53,7 @@ BAD: dict[str, tuple[dict[str, str], str, str, str]] = {
         "Is TICKWORK_DATABASE_URL right?",
     ),
     "no caller": ({"HMAC_SECRET": ""}, "callers", "would refuse everybody", "Set TICKWORK_HMAC_SECRET"),
-    "no folder": ({"VAULT_URL": "file:/nowhere/at/all"}, "vault", "cannot be written", "Make it"),
+    "no folder": ({"VAULT_URL": f"file:{__file__}/vault"}, "vault", "cannot be written", "Make it"),
     "no Unstructured": (
         {"UNSTRUCTURED_URL": "http://127.0.0.1:1", "UNSTRUCTURED_API_KEY": PASSWORD},
         "unstructured",

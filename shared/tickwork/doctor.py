@@ -149,7 +149,9 @@ def vault(settings: Settings) -> Finding:
     if settings.vault_url is None:
         return Finding("vault", "note", "none is set; documents need one", "Set TICKWORK_VAULT_URL.")
     try:
-        if settings.vault_url.startswith("file:") and not os.access(Path(settings.vault_url[5:]), os.W_OK):
+        if settings.vault_url.startswith("file:") and not can_be_written(
+            Path(settings.vault_url.removeprefix("file:"))
+        ):
             return Finding("vault", "bad", "the folder cannot be written", "Make it, for the user that runs this.")
         with open_vault(settings.vault_url, NO_TENANT, settings.vault_key).read(f"tenant/{NO_TENANT}/doctor") as pieces:
             next(pieces, None)
@@ -159,6 +161,13 @@ def vault(settings: Settings) -> Finding:
     except (Error, ImportError) as error:
         return Finding("vault", "bad", str(error), "For s3 and supabase install tickwork[s3] or tickwork[supabase].")
     return Finding("vault", "good", f"{settings.vault_url.partition(':')[0]}: answers")
+
+
+def can_be_written(folder: Path) -> bool:
+    """Whether files can be put there; a folder that is missing is made with the first one."""
+    while not folder.exists():
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK)
 
 
 def unstructured(settings: Settings) -> Finding:
