@@ -150,7 +150,7 @@ def test_what_the_operator_has_set_reaches_the_function_and_nothing_else_does() 
         "TICKWORK_BUDGET_SECONDS": "40",
         "TICKWORK_HOME": "/here",
         "TICKWORK_OPEN_ON_LOOPBACK": "true",
-        "HOME": "/root",
+        "HOME": "/home/somebody",
     }
     text = option(command(planned("extract", **given), "deploy"), "set-env-vars")
 
