@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test test-large bench deliveries lint lock clean
+.PHONY: demo test test-large check-deploy bench deliveries lint lock clean
 
 demo: $(STAMP)
 	$(BIN)/tickwork demo
@@ -26,6 +26,10 @@ endif
 test-large: $(STAMP)
 	env TICKWORK_TEST_LARGE=1 $(BIN)/python -m pytest -s tests/test_import_large.py
 
+# What is dear or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be had is skipped, and said.
+check-deploy: $(STAMP)
+	$(PYTEST) -rs --durations 5 checks
+
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m tickwork_bench $(ARGS)
@@ -37,7 +41,7 @@ deliveries: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local infra/bench/tickwork_bench tests
+	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench tests checks
 	$(foreach main,$(wildcard functions/*/main.py infra/bench/functions/*/main.py),$(BIN)/mypy $(main) &&) true
 	$(BIN)/lint-imports
 

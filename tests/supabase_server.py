@@ -1,12 +1,8 @@
 """A real PostgREST-compatible server (@supabase/lite) for tests with the real Supabase client."""
 
 import ctypes
-import fcntl
-import hashlib
 import json
-import os
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,8 +17,9 @@ import httpx
 import jwt
 import supabase
 
+from tests.node import environment, installed
+
 PACKAGE = Path(__file__).parent / "supabase_lite"
-INSTALLED = Path(__file__).parent.parent / ".cache" / "supabase-lite"
 PR_SET_PDEATHSIG = 1
 
 # Where the server is not PostgREST: it grants all of `public` to anon and authenticated and replaces auth.uid(),
@@ -80,14 +77,6 @@ class SupabaseServer:
         return supabase.create_client(self.url, key, options)
 
 
-def unavailable() -> str | None:
-    """Why the server cannot run on this machine, or None."""
-    if not (shutil.which("node") and shutil.which("npm")):
-        return "node and npm are not installed"
-    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    return None if int(version.removeprefix("v").split(".")[0]) >= 20 else f"node {version} is older than 20"
-
-
 @contextmanager
 def running_supabase(database_url: str, home: Path) -> Iterator[SupabaseServer]:
     """
@@ -97,14 +86,14 @@ def running_supabase(database_url: str, home: Path) -> Iterator[SupabaseServer]:
     Tables and functions are read once, at the start: what a test creates later stays unknown to the server.
     """
     keys = {name: f"sb_{name}_{secrets.token_hex(24)}" for name in ("publishable_key", "secret_key", "jwt_secret")}
-    lite = _install() / "@supabase" / "lite" / "dist"
+    lite = installed(PACKAGE, "supabase-lite") / "@supabase" / "lite" / "dist"
     port = _free_port()
     driver = (lite / "db" / "postgres" / "PostgresConnection.js").as_uri()
     settings = {**keys, "driver": driver, "database_url": database_url, "port": port}
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.mjs").write_text(CONFIG % {name: json.dumps(value) for name, value in settings.items()})
     command = ["node", str(lite / "cli" / "index.js"), "start", "--no-admin", "--config", "config.mjs"]
-    env = {**os.environ, "DO_NOT_TRACK": "1", "HOME": str(home)}
+    env = {**environment(), "HOME": str(home)}
     first = _die_with_parent if sys.platform == "linux" else None
     with (home / "supabase.log").open("wb") as log, httpx.Client(timeout=30) as http:
         server = SupabaseServer(url=f"http://127.0.0.1:{port}", http=http, **keys)
@@ -115,19 +104,6 @@ def running_supabase(database_url: str, home: Path) -> Iterator[SupabaseServer]:
         finally:
             process.kill()
             process.wait()
-
-
-def _install() -> Path:
-    INSTALLED.mkdir(parents=True, exist_ok=True)
-    stamp = INSTALLED / "node_modules" / ".installed-lock"
-    lock_hash = hashlib.sha256((PACKAGE / "package-lock.json").read_bytes()).hexdigest()
-    with (INSTALLED / "install.lock").open("w") as one_at_a_time:
-        fcntl.flock(one_at_a_time, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.read_text() != lock_hash:
-            shutil.copytree(PACKAGE, INSTALLED, dirs_exist_ok=True)
-            subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=INSTALLED, check=True)
-            stamp.write_text(lock_hash)
-    return stamp.parent
 
 
 def _free_port() -> int:

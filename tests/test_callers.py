@@ -32,6 +32,12 @@ EMAIL = "scheduler@my-project.iam.gserviceaccount.com"
 KEY, NEXT_KEY, STRANGERS_KEY = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(3))
 EC_KEY = ec.generate_private_key(ec.SECP256R1())
 
+
+@pytest.fixture(autouse=True)
+def nothing_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(callers, "_seen", callers._Seen())
+
+
 Json = dict[str, Any]
 Signer = Callable[[bytes], bytes]
 
@@ -642,6 +648,66 @@ def test_two_secrets_sign_while_one_replaces_the_other() -> None:
     assert refused(by_signature(NEW), **signature(OLD))
 
 
+def test_a_signature_is_accepted_once() -> None:
+    first, second = signature(SECRET), signature(SECRET, nonce="n1")
+
+    assert not refused(by_signature(SECRET), **first)
+    assert refused(by_signature(SECRET), **first)
+    assert not refused(by_signature(SECRET), **second)
+    assert refused(by_signature(SECRET), **second)
+    assert not refused(by_signature(SECRET), **signature(SECRET, nonce="n2"))
+
+
+def test_of_many_at_once_with_one_signature_one_is_accepted() -> None:
+    again = signature(SECRET)
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda _: refused(by_signature(SECRET), **again), range(50)))
+
+    assert answers.count(False) == 1
+
+
+def test_a_refused_signature_is_not_remembered() -> None:
+    good = signature(SECRET, nonce="n")
+
+    assert refused(by_signature(NEW), **good)
+    assert refused(by_signature(SECRET), **{**good, "X_Tickwork_Nonce": "m"})
+    assert not refused(by_signature(SECRET), **good)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(callers, "MOST_SIGNATURES", 10)
+    many = [signature(SECRET, nonce=str(number)) for number in range(50)]
+
+    for each in many:
+        assert not refused(by_signature(SECRET), **each)
+
+    assert len(callers._seen._until) == 10
+    assert refused(by_signature(SECRET), **many[-1])
+
+
+def test_what_is_too_old_to_be_accepted_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not refused(by_signature(SECRET), **signature(SECRET, nonce="old"))
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 2 * callers.SIGNATURE_SECONDS + 1)
+
+    assert not refused(by_signature(SECRET), **signature(SECRET, nonce="new"))
+
+    assert len(callers._seen._until) == 1
+
+
+@pytest.mark.parametrize("nonce", ["a.b", "a b", "ä", "x" * 101, "a\n"])
+def test_a_strange_nonce_is_refused(nonce: str) -> None:
+    assert refused(by_signature(SECRET), **signature(SECRET, nonce=nonce))
+
+
+def test_a_signature_holds_for_its_nonce_only() -> None:
+    good = signature(SECRET, nonce="abc")
+
+    assert refused(by_signature(SECRET), **{**good, "X_Tickwork_Nonce": ""})
+    assert refused(by_signature(SECRET), **{**good, "X_Tickwork_Nonce": "abd"})
+
+
 @pytest.mark.parametrize("age", [600, -600, 10**9])
 def test_an_old_or_future_signature_is_refused(age: int) -> None:
     assert refused(by_signature(SECRET), **signature(SECRET, later(-age)))
@@ -805,6 +871,7 @@ def by_signature(secret: str) -> Settings:
     return Settings(database_url=DATABASE_URL, hmac_secret=secret)
 
 
-def signature(secret: str, timestamp: int | None = None, family: str = "extract") -> dict[str, str]:
+def signature(secret: str, timestamp: int | None = None, family: str = "extract", nonce: str = "") -> dict[str, str]:
     timestamp = later(0) if timestamp is None else timestamp
-    return {"X_Tickwork_Signature": sign(family, timestamp, secret), "X_Tickwork_Timestamp": str(timestamp)}
+    headers = {"X_Tickwork_Signature": sign(family, timestamp, secret, nonce), "X_Tickwork_Timestamp": str(timestamp)}
+    return {**headers, "X_Tickwork_Nonce": nonce} if nonce else headers

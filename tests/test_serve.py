@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -147,10 +147,12 @@ def session_of(status: Path) -> int:
 
 
 @contextmanager
-def running_function(source: Path, folder: Path, **environment: str) -> Iterator[Served]:
+def running_function(
+    source: Path, folder: Path, *, python: str = sys.executable, **environment: str
+) -> Iterator[Served]:
     """The function in a file, with these settings and no others."""
     folder.mkdir(exist_ok=True)
-    served = start(source, folder, environment)
+    served = start(source, folder, environment, python)
     try:
         until(partial(listens, served))
         yield served
@@ -160,13 +162,13 @@ def running_function(source: Path, folder: Path, **environment: str) -> Iterator
         served.process.wait()
 
 
-def start(source: Path, folder: Path, environment: Mapping[str, str]) -> Served:
+def start(source: Path, folder: Path, environment: Mapping[str, str], python: str = sys.executable) -> Served:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("TICKWORK_", "GOOGLE_"))}
     port = free_port()
     arguments = ["--target", "main", "--source", str(source), "--host", "127.0.0.1", "--port", str(port)]
     with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
         process = subprocess.Popen(
-            [sys.executable, "-m", "functions_framework", *arguments],
+            [python, "-m", "functions_framework", *arguments],
             # gunicorn keeps a socket in the home folder, the same for all.
             env={**inherited, "HOME": str(folder), "THREADS": "8", **environment},
             stdout=stdout,
@@ -400,6 +402,64 @@ def test_the_door_is_closed_if_nothing_is_set(source: Path, tmp_path: Path) -> N
     with running_function(source, tmp_path, TICKWORK_DATABASE_URL=NO_DATABASE) as function:
         for headers in ({}, GOOD, {"Authorization": ""}, {"Authorization": "Bearer "}, {"X-Tickwork-Signature": ""}):
             assert function.wake(headers).status == 401
+
+
+REFUSED: dict[str, Callable[[dict[str, str]], dict[str, str]]] = {
+    "unsigned": lambda accepted: {},
+    "wrongly signed": lambda accepted: signed(secret=SECRET),
+    "signed for another family": lambda accepted: signed(family="other"),
+    "stale": lambda accepted: signed(age=600),
+    "replayed": lambda accepted: accepted,
+    "with the nonce of another": lambda accepted: {**signed(nonce="a"), "X-Tickwork-Nonce": "b"},
+    "for another audience": lambda accepted: {"Authorization": f"Bearer {token(aud='https://other.a.run.app')}"},
+    "of another e-mail": lambda accepted: {"Authorization": f"Bearer {token(email='mallory@example.com')}"},
+    "with a wrong secret": lambda accepted: {"Authorization": f"Bearer {SECRET}x"},
+}
+
+
+def signed(family: str = "test", secret: str = HMAC_SECRET, age: int = 0, nonce: str = "n") -> dict[str, str]:
+    now = int(time.time()) - age
+    signature = sign(family, now, secret, nonce)
+    return {"X-Tickwork-Signature": signature, "X-Tickwork-Timestamp": str(now), "X-Tickwork-Nonce": nonce}
+
+
+def test_a_call_is_refused_before_its_body_is_read_and_a_connection_is_opened(source: Path, tmp_path: Path) -> None:
+    google, accepted = Google(), signed(nonce="once")
+    with google.running(), socket.create_server(("127.0.0.1", 0)) as database:
+        database.settimeout(0.2)
+        url = f"postgresql://tickwork_worker@127.0.0.1:{database.getsockname()[1]}/postgres"
+        callers = {
+            "TICKWORK_DATABASE_URL": f"{url}?connect_timeout=2",
+            "TICKWORK_BEARER_SECRET": SECRET,
+            "TICKWORK_HMAC_SECRET": HMAC_SECRET,
+            "TICKWORK_OIDC_AUDIENCE": AUDIENCE,
+            "TICKWORK_OIDC_EMAIL": EMAIL,
+            "TICKWORK_OIDC_KEYS_URL": google.url,
+        }
+        with running_function(source, tmp_path, **callers) as function:
+            # Who is let in makes the function knock at the database, which here never answers.
+            with ThreadPoolExecutor(1) as threads:
+                first = threads.submit(function.wake, accepted)
+                database.settimeout(60)
+                database.accept()[0].close()
+                assert first.result(60).status == 503
+            for number, (name, headers) in enumerate(REFUSED.items(), 1):
+                with socket.create_connection(("127.0.0.1", function.port), timeout=60) as caller:
+                    lines = [f"{key}: {value}" for key, value in headers(accepted).items()]
+                    head = "\r\n".join(["POST / HTTP/1.1", "Host: x", "Content-Length: 1000", *lines, "", ""])
+                    caller.sendall(head.encode())
+                    # Of the body nothing was sent, and nothing is waited for.
+                    until(partial(is_refused, function, number), name)
+                    caller.sendall(bytes(1000))
+                    assert caller.makefile("rb").readline().split()[1] == b"401", name
+            # A try of the first call again may be on its way; of the others there is none.
+            database.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                database.accept()
+
+
+def is_refused(function: Served, times: int) -> bool:
+    return [line["message"] for line in function.lines()].count("refuse_caller") == times
 
 
 def test_a_refusal_says_nothing_about_its_reason(stranded: Served) -> None:

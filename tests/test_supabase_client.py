@@ -9,10 +9,13 @@ import pytest
 from postgrest.exceptions import APIError
 from supabase import Client
 
-from tests.supabase_server import SupabaseServer, running_supabase, unavailable
+from tests import pg_cron, pg_net
+from tests.node import why_not
+from tests.supabase_server import SupabaseServer, running_supabase
 from tests.world import World
+from tickwork import cron
 
-pytestmark = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
 
 @pytest.fixture
@@ -140,3 +143,21 @@ def test_the_service_key_enqueues_many_and_works_for_every_tenant(world: World, 
 
     assert [row["tenant_id"] for row in answers] == [str(tenant) for tenant in tenants]
     assert (done["status"], done["result"]) == ("done", {"n": 1})
+
+
+def test_an_insert_by_a_member_wakes_the_function_of_its_family(
+    world: World, tenant: UUID, user: str, tmp_path: Path
+) -> None:
+    for statement in (pg_cron.SQL, pg_net.SQL, pg_net.HOSTED):
+        world.admin.execute(statement)
+    cron.install(world.url, cron.Plan({"test": "https://test.example"}), "s" * 32)
+    row = {"tenant_id": str(tenant), "type": "greet_person"}
+
+    with running_supabase(world.url, tmp_path) as server:
+        client = server.client(user)
+        client.table("jobs").insert(row).execute()
+        call(client, "enqueue_job", **row)
+
+    requests = world.rows("select url, headers from net.http_request_queue")
+    assert [request["url"] for request in requests] == ["https://test.example"] * 2
+    assert all(request["headers"]["X-Tickwork-Signature"].startswith("sha256=") for request in requests)

@@ -15,6 +15,8 @@ from tickwork.settings import Settings
 
 # How far the clocks of the caller and of this function may be apart.
 SIGNATURE_SECONDS = 300
+# How many signatures an instance remembers, to refuse them when they come again; the oldest are forgotten first.
+MOST_SIGNATURES = 10_000
 # How often an unknown key id may make us ask Google for its keys.
 KEYS_SECONDS = 30
 # How long a token may be valid; Google's are for an hour.
@@ -29,7 +31,8 @@ def check_caller(headers: Mapping[str, str], remote: str | None, family: str, se
         return
     scheme, _, token = headers.get("Authorization", "").partition(" ")
     if signature := headers.get("X-Tickwork-Signature"):
-        _check_signature(signature, headers.get("X-Tickwork-Timestamp", ""), family, settings)
+        timestamp, nonce = headers.get("X-Tickwork-Timestamp", ""), headers.get("X-Tickwork-Nonce", "")
+        _check_signature(signature, timestamp, nonce, family, settings)
     elif scheme.lower() != "bearer" or not token:
         raise CallerRefused("the request carries no credential")
     # Google's tokens have three parts; a secret with two dots in it is not worth telling apart.
@@ -39,17 +42,52 @@ def check_caller(headers: Mapping[str, str], remote: str | None, family: str, se
         _check_bearer(token, settings)
 
 
-def sign(family: str, timestamp: int, secret: str) -> str:
-    """What a caller puts into X-Tickwork-Signature, with the same timestamp in X-Tickwork-Timestamp."""
-    return "sha256=" + hmac.digest(secret.encode(), f"{timestamp}.{family}".encode(), hashlib.sha256).hex()
+def sign(family: str, timestamp: int, secret: str, nonce: str = "") -> str:
+    """What a caller puts into X-Tickwork-Signature, with the same in X-Tickwork-Timestamp and X-Tickwork-Nonce."""
+    message = f"{timestamp}.{family}.{nonce}" if nonce else f"{timestamp}.{family}"
+    return "sha256=" + hmac.digest(secret.encode(), message.encode(), hashlib.sha256).hex()
 
 
-def _check_signature(signature: str, timestamp: str, family: str, settings: Settings) -> None:
+def _check_signature(signature: str, timestamp: str, nonce: str, family: str, settings: Settings) -> None:
     if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(time.time() - int(timestamp)) > SIGNATURE_SECONDS:
         raise CallerRefused("the signature is too old, or has no timestamp")
-    expected = [sign(family, int(timestamp), secret) for secret in _secrets(settings.hmac_secret)]
+    if not re.fullmatch("[0-9A-Za-z_-]{0,100}", nonce):
+        raise CallerRefused("the nonce is none")
+    expected = [sign(family, int(timestamp), secret, nonce) for secret in _secrets(settings.hmac_secret)]
     if not _equals_one(signature, expected):
         raise CallerRefused("the signature is wrong")
+    if not _seen.is_new(signature):
+        raise CallerRefused("the signature was used before")
+
+
+class _Seen:
+    """
+    The signatures that were accepted while they are fresh. Nobody without the secret can fill it.
+
+    Other instances of the function do not know of them: what is sent again may be accepted once by each. That does no
+    harm, because a wake-up only makes a function look for jobs that are due.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: dict[str, float] = {}
+
+    def is_new(self, signature: str) -> bool:
+        now = time.monotonic()
+        with self._lock:
+            # In the order in which they came, which is that in which they go.
+            while self._until and (self._is_over(now) or len(self._until) >= MOST_SIGNATURES):
+                del self._until[next(iter(self._until))]
+            if signature in self._until:
+                return False
+            self._until[signature] = now + 2 * SIGNATURE_SECONDS
+            return True
+
+    def _is_over(self, now: float) -> bool:
+        return self._until[next(iter(self._until))] < now
+
+
+_seen = _Seen()
 
 
 def _check_bearer(token: str, settings: Settings) -> None:

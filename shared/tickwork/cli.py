@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 from typer.exceptions import TyperException
 
-from tickwork import cli_connectors, cli_documents, cli_input, migrations
+from tickwork import cli_connectors, cli_cron, cli_deploy, cli_doctor, cli_documents, cli_input, migrations
 from tickwork.cli_options import AsJson, DatabaseUrl, Desk, Tenant
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
 from tickwork.cli_secrets import secrets_app
@@ -31,12 +31,20 @@ tenants_app = typer.Typer(help="List the tenants, or add one.", invoke_without_c
 app.add_typer(tenants_app, name="tenants")
 app.add_typer(webhooks_app, name="webhooks")
 app.add_typer(secrets_app, name="secrets")
+app.add_typer(cli_cron.app, name="cron")
+app.add_typer(cli_deploy.app, name="deploy")
 
 HOME = Path(os.environ.get("TICKWORK_HOME") or ".tickwork")
 STATUSES = get_args(Status)
 
 Functions = Annotated[
-    Path | None, typer.Option("--functions", help="The folder of the functions; by default that of the repository.")
+    Path | None,
+    typer.Option(
+        "--functions",
+        envvar="TICKWORK_FUNCTIONS",
+        show_envvar=False,
+        help="The folder of the functions; by default that of the repository.",
+    ),
 ]
 JobId = Annotated[str, typer.Argument(help="Id of a job, as `tickwork jobs` shows it.", metavar="ID")]
 
@@ -294,6 +302,27 @@ def worker(
     one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds, batch)
     one.stop_on_signals()
     one.run()
+
+
+@app.command()
+def doctor(
+    admin_url: Annotated[
+        str | None, typer.Option(help="Of the role that ran the migrations, to look at cron as well.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look at settings, database, vault and callers; say what to do."""
+    from tickwork_local.stack import find_stack
+
+    given = dict(os.environ)
+    if "TICKWORK_DATABASE_URL" not in given and (stack := find_stack(HOME)):
+        ours = {"DATABASE_URL": stack.worker_url, "VAULT_URL": stack.vault_url, "OPEN_ON_LOOPBACK": "true"}
+        given = {**{f"TICKWORK_{name}": value for name, value in ours.items()}, **given}
+    checked = cli_input.database_url(admin_url, "--admin-url") if admin_url else None
+    raise typer.Exit(cli_doctor.report(given, checked, as_json))
+
+
+app.command("build")(cli_deploy.build)
 
 
 @app.command()

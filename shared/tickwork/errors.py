@@ -23,6 +23,7 @@ What can go wrong, and what is done about it.
     │   ├── NoSuchConnector
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── NotAllowed         the role or the user may not do that
+    │   ├── WrongSchema        the schema is older or newer than this code: take no job
     │   └── Unavailable        the database cannot be reached: try again later
     ├── CallerRefused          a request to a function came from nobody we know
     └── BadSetting             stops the start
@@ -134,6 +135,10 @@ class NotAllowed(QueueError):
     pass
 
 
+class WrongSchema(QueueError):
+    pass
+
+
 class Unavailable(QueueError):
     pass
 
@@ -169,6 +174,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWARG": InvalidRequest,
     "TWTYD": InvalidRequest,
     "TWCON": InvalidRequest,
+    "TWCRN": InvalidRequest,
     "TWSEC": InvalidRequest,
     "22P05": InvalidRequest,
     "42501": NotAllowed,

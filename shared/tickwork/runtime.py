@@ -23,13 +23,23 @@ class Deadline:
     """How long and how often an invocation may claim, and whether its process is about to end."""
 
     def __init__(self, seconds: float, max_jobs: int, grace_seconds: float = 8.0) -> None:
-        self._ends_at = time.monotonic() + seconds
+        self._started_at = time.monotonic()
+        self._ends_at = self._started_at + seconds
         self._jobs_left = max_jobs
         self._grace_seconds = grace_seconds
         self._stopped_at: float | None = None
 
     def is_far(self) -> bool:
         return self._jobs_left > 0 and not self.is_stopped() and time.monotonic() < self._ends_at
+
+    def wait(self, interval: float) -> bool:
+        """Wait for the next full interval since the start; False at once if that is beyond the deadline."""
+        past = time.monotonic() - self._started_at
+        next_at = self._started_at + (past // interval + 1) * interval
+        if not self.is_far() or next_at >= self._ends_at:
+            return False
+        time.sleep(max(0.0, next_at - time.monotonic()))
+        return self.is_far()
 
     def is_stopped(self) -> bool:
         return self._stopped_at is not None

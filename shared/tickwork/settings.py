@@ -34,7 +34,7 @@ def _is_read_as_meant(url: str) -> bool:
     return "@" not in str(parts.get("host")) and re.fullmatch("[0-9,]*", str(parts.get("port", ""))) is not None
 
 
-def _are_long_secrets(secrets: str | None) -> str | None:
+def are_long_secrets(secrets: str | None) -> str | None:
     # A header cannot carry anything else.
     if secrets is not None and not all(re.fullmatch("[!-~]{32,}", each) for each in secrets.split(",")):
         raise ValueError(
@@ -114,7 +114,7 @@ def _is_http_url(url: str | None) -> str | None:
     return url
 
 
-Secrets = Annotated[str | None, AfterValidator(_are_long_secrets)]
+Secrets = Annotated[str | None, AfterValidator(are_long_secrets)]
 
 
 class Settings(BaseModel):
@@ -126,6 +126,7 @@ class Settings(BaseModel):
     database_url: Annotated[str, AfterValidator(_is_postgres_url)]
     budget_seconds: float = Field(default=50, gt=0, le=3600)
     max_jobs: int = Field(default=100, ge=1, le=100_000)
+    look_again_seconds: float = Field(default=0, ge=0, le=3600)
     grace_seconds: float = Field(default=8, ge=0, le=3600)
     bearer_secret: Secrets = None
     hmac_secret: Secrets = None

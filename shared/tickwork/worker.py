@@ -16,6 +16,7 @@ from tickwork.jobs import Report
 from tickwork.logs import log, log_exception
 from tickwork.queue import Queue
 from tickwork.runtime import Deadline, work
+from tickwork.schema import SchemaCheck
 
 POLL_SECONDS = 1.0
 # How soon an idle worker notices a signal.
@@ -35,6 +36,7 @@ class Worker:
         batch_size: int = 1,
     ) -> None:
         self._queue = queue
+        self._schema = SchemaCheck(queue.database)
         self._family = family
         self._handlers = handlers
         self._listen_url = listen_url
@@ -65,6 +67,7 @@ class Worker:
 
     def _work(self) -> Report:
         try:
+            self._schema.check()
             if self._batch_size > 1:
                 return work_many(self._queue, self._family, self._handlers, self._deadline, self._batch_size)
             return work(self._queue, self._family, self._handlers, self._deadline)

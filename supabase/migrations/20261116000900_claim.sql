@@ -10,7 +10,7 @@ as $$
 declare
   spot tickwork.spot;
   -- Turns and lines where this claim got nothing.
-  barren bigint[] := '{}';
+  barren bigint[] := array[]::bigint[];
   highest_priority integer := 100;
   is_prepared boolean := false;
   has_moved_on boolean := false;

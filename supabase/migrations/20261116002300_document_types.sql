@@ -109,12 +109,19 @@ create policy everybody_signed_in_reads_common_types on public.document_types
 for select to authenticated, tickwork_worker
 using (tenant_id is null);
 
-create policy the_worker_keeps_document_words on public.document_words
-for all to tickwork_worker
-using (tenant_id = (select tickwork.held_tenant()))
+create policy the_worker_adds_document_words on public.document_words
+for insert to tickwork_worker
 with check (
   tenant_id = (select tickwork.held_tenant())
   -- Foreign keys look past row-level security.
+  and document_id in (select documents.id from public.documents)
+);
+
+create policy the_worker_replaces_document_words on public.document_words
+for update to tickwork_worker
+using (tenant_id = (select tickwork.held_tenant()))
+with check (
+  tenant_id = (select tickwork.held_tenant())
   and document_id in (select documents.id from public.documents)
 );
 

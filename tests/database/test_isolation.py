@@ -30,12 +30,21 @@ TENANT_OF = {
     "public.extraction_engines": None,
     "tickwork.platform_admins": None,
     "tickwork.served_types": None,
+    "tickwork.functions": None,
+    "tickwork.call_tokens": None,
+    "tickwork.ticks": None,
+    "tickwork.call_secrets": None,
+    "tickwork.schema_versions": None,
     "tickwork.lines": "(select tenant_id from tickwork.turns where turns.id = turn_id)",
     "tickwork.holds": "substring(scope from '^tenant ([0-9a-f-]+)')::uuid",
     "tickwork.buckets": "substring(scope from '^tenant ([0-9a-f-]+)')::uuid",
 }
 NO_TENANTS = {table for table, tenant in TENANT_OF.items() if tenant is None}
-READ_BY_ALL = (("public.job_types", "select"), ("public.extraction_engines", "select"))
+READ_BY_ALL = (
+    ("public.job_types", "select"),
+    ("public.extraction_engines", "select"),
+    ("tickwork.schema_versions", "select"),
+)
 # They read nothing: the answer to another id is another number.
 HASHES = ("tickwork.turn_id", "tickwork.line_id", "tickwork.search_key", "tickwork.search_vector")
 AN_ID = "[0-9a-f]{8}-[0-9a-f-]{27}"
@@ -58,6 +67,8 @@ ARGUMENTS = """
     max_attempts=3 source=manual source_ref= worker_id=intruder max_jobs=100 lease_seconds=60 progress=0.5 message=half
     logs=none result={{}} error={{}} retryable=true retry_after_seconds=1 delay_seconds=1 seconds=1 older_than=0s
     batch_size=100 most=100 backoff=[60] attempt=1 field=field value=value job= verb=moved
+    target=({word},https://{word}.example,4,5000) jitter_seconds=0 url=https://{word}.example headers={{}}
+    timeout_milliseconds=1000
     objects=[] names={{}} document_id={document} doc_type=own_{word} engine=local consent=true evidence={{}}
     owner=tenant name=a_name new_name=another_name value=secret is_sealed=true expires_at=2030-01-01
     query=secret max_hits=10 skip=0 text=secret element_type=Title key=abcdef word=secret stem=secret search=
@@ -233,7 +244,26 @@ def populated(server: Server) -> Iterator[str]:
             # What is everybody's is nobody's secret.
             world.run("delete from document_types where tenant_id is null")
             world.run("insert into tickwork.platform_admins values (%s)", uuid4())
+            populate_calls(world)
         yield name
+
+
+# What `tickwork cron install` adds, without pg_net behind it.
+SEND_CALL = """
+    create function tickwork.send_call(url text, headers jsonb, timeout_milliseconds integer) returns bigint
+      language sql set search_path = '' as 'select 1';
+    alter function tickwork.send_call owner to tickwork_owner;
+    revoke execute on function tickwork.send_call from public;
+"""
+
+
+def populate_calls(world: World) -> None:
+    world.run(SEND_CALL)
+    world.run("insert into tickwork.call_secrets values ('tickwork_hmac_secret', repeat('alpha-beta-', 4))")
+    for word in ("alpha", "beta"):
+        world.run("insert into tickwork.functions (family, url) values (%s, %s)", word, f"https://{word}.example")
+        world.run("insert into tickwork.call_tokens (family, number) values (%s, 1)", word)
+        world.run("insert into tickwork.ticks (family, due_jobs, request_ids) values (%s, 0, '{}')", word)
 
 
 def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:

@@ -32,6 +32,7 @@ MAY_EXECUTE = {
         public.hold_lane public.release_lane public.limit_lane public.list_holds
         tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.purge_jobs tickwork.pause_jobs tickwork.resume_jobs
         tickwork.hold_lane tickwork.release_lane tickwork.limit_lane tickwork.list_holds tickwork.is_backoff
+        tickwork.tick tickwork.forget_ticks
         tickwork.store_secret tickwork.rename_secret tickwork.drop_secrets tickwork.list_secrets
         tickwork.is_evidence
         public.emit_event tickwork.emit_event_as_service public.purge_events tickwork.purge_events""",
@@ -65,6 +66,7 @@ MAY_EXECUTE = {
         tickwork.error_code tickwork.error_message
         tickwork.outcomes_from tickwork.check_outcomes tickwork.enqueue_follow_ups
         tickwork.reap tickwork.lock_job_for_caller tickwork.raise_wrong_status
+        tickwork.hmac_sha256 tickwork.call_secret tickwork.call_function tickwork.count_due tickwork.wake_function
         tickwork.remake_turns tickwork.scope_of tickwork.check_lane tickwork.wake_lane tickwork.shut_lane
         tickwork.lock_document_for_caller tickwork.end_extractions tickwork.search_across
         tickwork.search_parts tickwork.search_terms tickwork.search_queries tickwork.search_marks
@@ -78,13 +80,16 @@ MAY_EXECUTE = {
         tickwork.raise_no_delivery tickwork.redeliver tickwork.may_act_for tickwork.lock_endpoint_for_caller
         tickwork.connector_lane tickwork.enqueue_import""",
 }
-INNER_TABLES = "turns lines wakes served_types holds lanes buckets allowances secrets"
+INNER_TABLES = (
+    "functions call_tokens ticks call_secrets turns lines wakes served_types holds lanes buckets allowances secrets"
+)
 CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id"
 DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
 # In the letters of psql's \dp: a insert, r select, w update, d delete, U usage, C create.
 MAY_TOUCH = {
     "public.organizations": "authenticated=r service_role=arwd tickwork_owner=r",
     "public.memberships": "authenticated=r service_role=arwd tickwork_owner=r",
+    "tickwork.schema_versions": "service_role=r tickwork_owner=r tickwork_worker=r",
     "tickwork.platform_admins": "service_role=arwd tickwork_owner=r",
     "public.job_types": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
     "public.documents": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",

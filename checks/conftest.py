@@ -1,0 +1,35 @@
+"""Whatever cannot be installed here is skipped, with its reason; `make check-deploy` prints them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from checks.extended_postgres import extended_binaries
+from tests.command_line import open_folder
+from tests.conftest import cloned, pytest_configure, server, worker_port, world
+from tests.node import CannotInstall
+from tests.test_safe import VAULT
+from tickwork_local.postgres import Server, running_postgres
+
+__all__ = ["cloned", "pytest_configure", "server", "worker_port", "world"]
+
+
+@pytest.fixture(scope="module")
+def extended_server() -> Iterator[Server]:
+    """Postgres 15 with pg_cron and plpgsql_check, and with the schemas that Supabase brings along."""
+    try:
+        binaries = extended_binaries()
+    except CannotInstall as error:
+        pytest.skip(str(error))
+    settings = {"shared_preload_libraries": "pg_cron", "cron.use_background_workers": "on", "fsync": "off"}
+    with open_folder() as folder, running_postgres(folder / "data", binaries=binaries, settings=settings) as server:
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute(Path("infra/local/stand_ins.sql").read_bytes())
+            connection.execute("create schema extensions")
+            # What the migrations grant on it, they grant themselves.
+            connection.execute(VAULT.partition("grant usage")[0])
+            connection.execute("create extension plpgsql_check with schema extensions")
+            connection.execute('alter role postgres set search_path = "$user", public, extensions')
+        yield server

@@ -1,0 +1,173 @@
+-- How functions are woken over HTTP: by a tick of pg_cron and by an insert, both through pg_net, both signed.
+-- `tickwork cron install` adds what belongs to the extensions, see supabase/cron.sql.
+
+create table tickwork.functions (
+  family text primary key,
+  url text not null,
+  max_calls integer not null default 4,
+  timeout_milliseconds integer not null default 5000,
+  constraint url_is_http check (url ~ '^https?://[^[:space:]]+$'),
+  constraint max_calls_are_1_to_100 check (max_calls between 1 and 100),
+  -- pg_net waits for the slowest request of a batch before it sends the next one.
+  constraint timeout_is_1_to_30_s check (timeout_milliseconds between 1000 and 30000)
+);
+
+create table tickwork.call_tokens (
+  family text not null,
+  number integer not null,
+  free_at timestamptz not null default '-infinity',
+  request_id bigint,
+  primary key (family, number)
+)
+with (fillfactor = 50);
+
+create table tickwork.ticks (
+  id bigint generated always as identity primary key,
+  family text not null,
+  ticked_at timestamptz not null default clock_timestamp(),
+  due_jobs integer not null,
+  request_ids bigint[] not null
+);
+
+create index ticks_of_a_family on tickwork.ticks (family, ticked_at);
+create index ticks_by_age on tickwork.ticks (ticked_at);
+
+create table tickwork.call_secrets (
+  key text primary key,
+  secret text not null,
+  constraint secret_is_long check (secret ~ '^[!-~]{32,}$')
+);
+
+comment on table tickwork.functions is 'Where the function of a family is, and how many calls a tick asks for at most.';
+comment on table tickwork.call_tokens is
+  'Each is good for one call by an insert every five seconds, so that a burst of inserts makes a handful of calls.';
+comment on table tickwork.ticks is
+  'That cron was here, how many jobs it found due, up to the limit, and what it asked for.';
+comment on table tickwork.call_secrets is 'What calls are signed with, where there is no Supabase Vault.';
+
+do $$
+declare
+  inner_table text;
+begin
+  foreach inner_table in array array['functions', 'call_tokens', 'ticks', 'call_secrets']
+  loop
+    execute format('alter table tickwork.%I enable row level security', inner_table);
+    execute format('alter table tickwork.%I force row level security', inner_table);
+    execute format(
+      'create policy the_queue_keeps_%1$s on tickwork.%1$I for all to tickwork_owner using (true) with check (true)',
+      inner_table
+    );
+    execute format('revoke all on tickwork.%I from public, anon, authenticated, service_role', inner_table);
+    execute format('grant select, insert, update, delete on tickwork.%I to tickwork_owner', inner_table);
+  end loop;
+end
+$$;
+
+
+-- HMAC-SHA256 (RFC 2104), because not every server has pgcrypto.
+
+create function tickwork.hmac_sha256(key bytea, message bytea)
+returns bytea
+language plpgsql
+immutable
+strict
+set search_path = ''
+as $$
+declare
+  -- What is longer than a block is hashed first; what is shorter is filled up with zeros.
+  block constant bytea := case
+    when octet_length(hmac_sha256.key) > 64 then sha256(hmac_sha256.key)
+    else hmac_sha256.key
+  end;
+  inner_pad bytea := decode(repeat('36', 64), 'hex');
+  outer_pad bytea := decode(repeat('5c', 64), 'hex');
+begin
+  for place in 0 .. octet_length(block) - 1 loop
+    inner_pad := set_byte(inner_pad, place, get_byte(block, place) # 54);
+    outer_pad := set_byte(outer_pad, place, get_byte(block, place) # 92);
+  end loop;
+
+  return sha256(outer_pad || sha256(inner_pad || hmac_sha256.message));
+end
+$$;
+
+create function tickwork.call_secret()
+returns text
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  found_secret text;
+begin
+  if to_regclass('vault.decrypted_secrets') is not null then
+    -- By format and not as a constant, which a linter would look up on servers that have no Vault.
+    execute format('select decrypted_secret from %I.decrypted_secrets where name = $1', 'vault')
+    into found_secret
+    using 'tickwork_hmac_secret';
+  else
+    select call_secrets.secret into found_secret
+    from tickwork.call_secrets
+    where call_secrets.key = 'tickwork_hmac_secret';
+  end if;
+
+  -- pg_net would leave a header that is null out, and send the call unsigned.
+  if coalesce(found_secret, '') = '' then
+    raise exception 'the secret tickwork_hmac_secret is missing, and no call is sent unsigned'
+      using errcode = 'TWCRN', hint = 'Set TICKWORK_HMAC_SECRET and run `tickwork cron install`.';
+  end if;
+
+  return found_secret;
+end
+$$;
+
+create function tickwork.call_function(target tickwork.functions)
+returns bigint
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  signed_at constant text := extract(epoch from clock_timestamp())::bigint::text;
+  -- No two calls are the same, so that a function can refuse one that somebody sends again.
+  nonce constant text := replace(gen_random_uuid()::text, '-', '');
+  signature text;
+  request_id bigint;
+begin
+  if to_regprocedure('tickwork.send_call(text,jsonb,integer)') is null then
+    raise exception 'nothing can send a call'
+      using errcode = 'TWCRN', hint = 'Run `tickwork cron install` on a server with pg_net.';
+  end if;
+
+  signature := 'sha256=' || encode(tickwork.hmac_sha256(
+    convert_to(tickwork.call_secret(), 'utf8'),
+    convert_to(concat_ws('.', signed_at, call_function.target.family, nonce), 'utf8')
+  ), 'hex');
+
+  execute format('select %I.send_call($1, $2, $3)', 'tickwork')
+  into request_id
+  using
+    call_function.target.url,
+    jsonb_build_object(
+      'Content-Type', 'application/json',
+      'X-Tickwork-Timestamp', signed_at,
+      'X-Tickwork-Nonce', nonce,
+      'X-Tickwork-Signature', signature
+    ),
+    call_function.target.timeout_milliseconds;
+
+  return request_id;
+end
+$$;
+
+comment on function tickwork.hmac_sha256 is 'HMAC-SHA256 of a message.';
+comment on function tickwork.call_secret is
+  'What calls are signed with: from Supabase Vault, or where there is none from call_secrets. Raises TWCRN.';
+comment on function tickwork.call_function is
+  'Asks pg_net for one signed call of a function when this transaction commits. Answers its id there. Raises TWCRN.';
+
+
+revoke execute on function tickwork.hmac_sha256, tickwork.call_secret, tickwork.call_function
+from public, anon, authenticated, service_role;
+
+grant execute on function tickwork.hmac_sha256, tickwork.call_secret, tickwork.call_function to tickwork_owner;
