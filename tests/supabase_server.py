@@ -4,7 +4,6 @@ import ctypes
 import json
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import jwt
 import supabase
 
 from tests.node import environment, installed
+from tickwork_local.postgres import free_port
 
 PACKAGE = Path(__file__).parent / "supabase_lite"
 PR_SET_PDEATHSIG = 1
@@ -87,7 +87,7 @@ def running_supabase(database_url: str, home: Path) -> Iterator[SupabaseServer]:
     """
     keys = {name: f"sb_{name}_{secrets.token_hex(24)}" for name in ("publishable_key", "secret_key", "jwt_secret")}
     lite = installed(PACKAGE, "supabase-lite") / "@supabase" / "lite" / "dist"
-    port = _free_port()
+    port = free_port()
     driver = (lite / "db" / "postgres" / "PostgresConnection.js").as_uri()
     settings = {**keys, "driver": driver, "database_url": database_url, "port": port}
     home.mkdir(parents=True, exist_ok=True)
@@ -104,11 +104,6 @@ def running_supabase(database_url: str, home: Path) -> Iterator[SupabaseServer]:
         finally:
             process.kill()
             process.wait()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def _die_with_parent() -> None:

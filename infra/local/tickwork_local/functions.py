@@ -9,14 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from tickwork.errors import Error
-from tickwork_local.postgres import die_with_parent
+from tickwork_local.postgres import die_with_parent, free_port
 
 START_SECONDS = 60
 # How long running jobs have to end when the stack stops; the lease of a later one runs out, and it is tried again.
@@ -157,12 +157,10 @@ def stop(processes: Sequence[Process]) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Held all together, so that no two are the same."""
-    with ExitStack() as probes:
-        sockets = [probes.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
+    ports: set[int] = set()
+    while len(ports) < count:
+        ports.add(free_port())
+    return list(ports)
 
 
 def run_functions_framework() -> None:

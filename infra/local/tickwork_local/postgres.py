@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import SystemRandom
 from typing import BinaryIO
 
 import psycopg
@@ -230,11 +231,16 @@ def forget_dead_postmaster(data: Path) -> None:
         mark.unlink()
 
 
+# Below those that the kernel gives to whoever asks for any: one of these would get ours before we listen on it.
+PORTS = range(20_000, 32_000)
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    for port in SystemRandom().sample(PORTS, 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise PostgresFailed(f"no port from {PORTS.start} to {PORTS.stop} is free: stop what listens there")
 
 
 def spawn(command: list[str], log: BinaryIO, ended_by: signal.Signals) -> subprocess.Popen[bytes]:
