@@ -255,6 +255,15 @@ def test_tenants_are_listed_and_added(ask: Ask) -> None:
     assert answer(ask("tenants", "--json")) == [{"id": added["id"], "name": "dune [co]"}]
     assert f"{added['id']} dune [co]" in ask("tenants").stdout
     assert refusal(ask("tenants", "add", " ")) == "tickwork: name: must not be empty"
+    assert "there is a tenant 'dune [co]' already" in refusal(ask("tenants", "add", "dune [co]"))
+
+
+def test_who_connects_as_the_worker_is_told_to_be_somebody_else(world: World, tmp_path: Path) -> None:
+    refused = run("jobs", "--database-url", world.worker_url, home=tmp_path)
+
+    assert refused.returncode == 1
+    assert "permission denied" in refused.stderr
+    assert "Connect as the role that ran the migrations" in refused.stderr
 
 
 def test_migrate_twice_changes_nothing(server: Server, tmp_path: Path) -> None:

@@ -102,6 +102,33 @@ def test_each_function_has_an_account_that_reads_its_own_secrets_only() -> None:
         assert option(deploy, "service-account") == account.format(family).partition(":")[2]
 
 
+def test_the_keys_of_a_vault_at_s3_go_to_those_who_read_and_write_files() -> None:
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "TICKWORK_SECRET_KEY": "c"}
+    families = ["extract", "import", "classify", "webhook"]
+
+    at_s3 = planned(*families, TICKWORK_VAULT_URL="s3://bucket", **keys)
+    elsewhere = planned(*families, TICKWORK_VAULT_URL="supabase:https://x", **keys)
+
+    def given(plan: Plan) -> dict[str, set[str]]:
+        deploys = {family: command(plan, f"deploy tickwork-{family}") for family in families}
+        return {
+            family: pairs(option(each, "set-secrets")).keys() - ENVIRONMENT.keys() for family, each in deploys.items()
+        }
+
+    assert given(at_s3) == {
+        "extract": {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"},
+        "import": keys.keys(),
+        "classify": set(),
+        "webhook": {"TICKWORK_SECRET_KEY"},
+    }
+    assert given(elsewhere) == {
+        "extract": set(),
+        "import": {"TICKWORK_SECRET_KEY"},
+        "classify": set(),
+        "webhook": {"TICKWORK_SECRET_KEY"},
+    }
+
+
 def test_a_function_is_deployed_in_its_own_shape_and_closed() -> None:
     deploy = command(planned(), "deploy tickwork-extract")
 
@@ -167,7 +194,8 @@ def test_what_the_operator_has_set_reaches_the_function_and_nothing_else_does() 
         ({"project": "My_Project"}, "is no project id"),
         ({"project": "p; rm -rf /"}, "is no project id"),
         ({"region": "Frankfurt"}, "is no region"),
-        ({"environment": {"TICKWORK_VAULT_URL": "file:/tmp"}}, "a folder is gone"),
+        ({"environment": {}}, "TICKWORK_DATABASE_URL is not set"),
+        ({"environment": {**ENVIRONMENT, "TICKWORK_VAULT_URL": "file:/tmp"}}, "a folder is gone"),
         ({"shapes": Path("/nowhere.toml")}, "nowhere.toml"),
         ({"families": ["a_family_with_a_name_too_long"]}, "longer than 30"),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def good(world: World, tmp_path: Path) -> dict[str, str]:
         "TICKWORK_DATABASE_URL": world.worker_url.replace("tickwork_worker@", f"tickwork_worker:{PASSWORD}@"),
         "TICKWORK_HMAC_SECRET": SECRET,
         "TICKWORK_VAULT_URL": f"file:{tmp_path / 'vault'}",
+        "TICKWORK_SECRET_KEY": b64encode(bytes(32)).decode(),
     }
 
 
@@ -35,12 +37,18 @@ def test_a_good_deployment_has_nothing_bad(world: World, good: dict[str, str]) -
     findings = found(good)
 
     assert list(findings) == [
-        *("settings", "callers", "database", "role", "schema", "rights", "clock", "pooler", "vault", "unstructured"),
-        "cron",
+        *("settings", "callers", "database", "role", "schema", "rights", "clock", "pooler", "vault", "secrets"),
+        *("unstructured", "cron"),
     ]
     del findings["pooler"]
     assert {name: each.verdict for name, each in findings.items() if each.verdict != "good"} == {"cron": "note"}
     assert "connected as tickwork_worker" in findings["role"].words
+
+
+def test_a_missing_key_is_noted(good: dict[str, str]) -> None:
+    finding = found({**good, "TICKWORK_SECRET_KEY": ""})["secrets"]
+
+    assert (finding.verdict, "TICKWORK_SECRET_KEY" in finding.remedy) == ("note", True)
 
 
 BAD: dict[str, tuple[dict[str, str], str, str, str]] = {

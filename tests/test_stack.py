@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.command_line import open_folder, processes_of, run, started
+from tests.command_line import COMMAND, environment_for, open_folder, processes_of, run, started
 from tests.waiting import until
 from tests.world import World
 from tickwork_local.live import picture
@@ -63,6 +63,27 @@ def answer(*arguments: str, home: Path) -> Any:
     asked = run(*arguments, "--json", home=home)
     assert asked.returncode == 0, asked.stderr
     return json.loads(asked.stdout)
+
+
+def test_the_key_of_a_stack_seals_nothing_in_another_database(home: Path, world: World) -> None:
+    world.tenant("acme")
+    command = ["secrets", "set", "API_KEY", "--tenant", "acme", "--host", "api.example"]
+
+    elsewhere, here = (
+        subprocess.run(
+            [*COMMAND, *command, *options],
+            env=environment_for(home, {}),
+            input="canary-value",
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        for options in (["--database-url", world.url], [])
+    )
+
+    assert "Set TICKWORK_SECRET_KEY" in elsewhere.stderr
+    assert world.rows("select * from tickwork.secrets") == []
+    assert here.returncode == 0, here.stderr
 
 
 def family_folder(folder: Path, name: str, source: str) -> Path:

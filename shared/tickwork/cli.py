@@ -14,7 +14,7 @@ from tickwork.cli_output import job_table, note, one_line, plain_table, print_er
 from tickwork.cli_secrets import secrets_app
 from tickwork.cli_webhooks import webhooks_app
 from tickwork.database import Database
-from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, Unavailable
+from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, NotAllowed, Unavailable
 from tickwork.http import Policy
 from tickwork.jobs import Job, Status
 from tickwork.outbound import policy_of
@@ -77,6 +77,8 @@ def explained(error: Exception) -> tuple[str, str | None]:
             return f"the database cannot be reached: {str(error).splitlines()[0]}", error.hint
         case NoSuchJob():
             return str(error), "`tickwork jobs` lists them."
+        case NotAllowed(sqlstate="42501"):
+            return str(error), "Connect as the role that ran the migrations, with --database-url; workers use another."
         case Error():
             return str(error), getattr(error, "hint", None)
         case TyperException():
@@ -93,7 +95,7 @@ def options(
     context: typer.Context, debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False
 ) -> None:
     """Durable background jobs on Postgres."""
-    context.obj = Desk(connected, chosen_safe, chosen_policy)
+    context.obj = Desk(chosen_url, connected, chosen_safe, chosen_policy)
 
 
 @app.command()
@@ -368,7 +370,10 @@ def add_tenant(
     """Add a tenant."""
     if not name.strip():
         raise InvalidRequest("name: must not be empty")
-    (row,) = connected(database_url).database.rows(
+    database = connected(database_url).database
+    if database.rows("select from public.organizations where name = %(name)s", {"name": name}):
+        raise InvalidRequest(f"name: there is a tenant {name!r} already", hint="`tickwork tenants` lists them.")
+    (row,) = database.rows(
         "insert into public.organizations (name) values (%(name)s) returning id, name", {"name": name}, repeatable=False
     )
     if as_json:
@@ -466,7 +471,7 @@ def add_connector(
 ) -> None:
     """Connect a cloud drive; its refresh token is asked for, or read from a pipe."""
     queue = connected(database_url)
-    id = cli_connectors.add(queue, chosen_safe(), tenant, provider, name, extract, consent)
+    id = cli_connectors.add(queue, chosen_safe(database_url), tenant, provider, name, extract, consent)
     print_json({"id": id}) if as_json else print(
         f"{id} is connected. See whether it works: tickwork connectors check {id}"
     )
@@ -487,7 +492,7 @@ def renew_connector(
 ) -> None:
     """Give a connector another refresh token, and check it."""
     queue = connected(database_url)
-    id = cli_connectors.renew(queue, chosen_safe(), connector)
+    id = cli_connectors.renew(queue, chosen_safe(database_url), connector)
     raise typer.Exit(cli_connectors.check(queue, id, wait, as_json))
 
 
@@ -566,13 +571,15 @@ def chosen_vault() -> tuple[str, str | None]:
     raise BadSetting("there is no vault. Start the local stack with `tickwork up`, or set TICKWORK_VAULT_URL.")
 
 
-def chosen_safe() -> Safe:
-    """With the key of the environment or of the running local stack; without one, Supabase Vault keeps the secrets."""
+def chosen_safe(database_url: str | None) -> Safe:
+    """With the key of the environment, or in the database of the local stack with that of the stack; without one,
+    Supabase Vault keeps the secrets."""
     from tickwork_local.stack import find_stack, own_secret_key
 
     if key := os.environ.get("TICKWORK_SECRET_KEY"):
         return Safe(key)
-    if stack := find_stack(HOME):
+    # Sealed with the key of a stack, nobody else's functions could open them.
+    if (stack := find_stack(HOME)) and stack.database_url == chosen_url(database_url):
         return Safe(own_secret_key(stack.home))
     return Safe(None)
 

@@ -37,6 +37,10 @@ def add(
         raise InvalidRequest(f"PROVIDER: there is none {provider!r}", hint=f"It is one of {', '.join(PROVIDERS)}.")
     if extract is not None:
         check_engine(queue, extract, consent)
+    known = "select from public.connectors where tenant_id = %(tenant_id)s and name = %(name)s"
+    if queue.database.rows(known, {"tenant_id": tenant_id, "name": name or provider}):
+        hint = "Give another --name; `tickwork connectors renew` gives this one another token."
+        raise InvalidRequest(f"--name: the tenant has a connector {name or provider!r} already", hint=hint)
     token = asked_token()
     connector_id = Imports(queue.database).add_connector(tenant_id, provider, name or provider, extract, consent)
     try:
@@ -72,7 +76,7 @@ def asked_token() -> str:
     token = (getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()).strip()
     if not re.fullmatch("[!-~]{8,8000}", token):
         hint = "Type it when asked, or pipe it in: tickwork connectors add … < token"
-        raise InvalidRequest("refresh token: must be one word of ASCII", hint=hint)
+        raise InvalidRequest("refresh token: must be one word of ASCII, of 8 characters or more", hint=hint)
     return token
 
 

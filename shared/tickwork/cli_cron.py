@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tickwork import cli_input, cron, cron_status
+from tickwork import cron, cron_status
+from tickwork.cli_options import desk
 from tickwork.cli_output import moment, one_line, plain_table, print_json, print_table
 from tickwork.errors import BadSetting, InvalidRequest
 from tickwork.settings import are_long_secrets
@@ -15,12 +16,17 @@ app = typer.Typer(help="Have pg_cron and pg_net wake the functions.", no_args_is
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 DatabaseUrl = Annotated[
-    str | None, typer.Option("--database-url", help="As the role that ran the migrations; or TICKWORK_DATABASE_URL.")
+    str | None,
+    typer.Option(
+        "--database-url",
+        help="As the role that ran the migrations; by default TICKWORK_DATABASE_URL, or else the running local stack.",
+    ),
 ]
 
 
 @app.command()
 def install(
+    context: typer.Context,
     functions: Annotated[list[str], typer.Argument(help="Such as extract=https://…", metavar="FAMILY=URL…")],
     every: Annotated[int, typer.Option(help="Seconds between two ticks: 1 to 59, or whole minutes.")] = 30,
     max_calls: Annotated[int, typer.Option(min=1, max=100, help="How many calls of a family a tick asks for.")] = 4,
@@ -29,15 +35,15 @@ def install(
 ) -> None:
     """Schedule a tick per family, signed with TICKWORK_HMAC_SECRET."""
     plan = cron.Plan(dict(address(each) for each in functions), every, max_calls, timeout)
-    for name in cron.install(chosen_url(database_url), plan, secret()):
+    for name in cron.install(desk(context).url(database_url), plan, secret()):
         print(f"scheduled {name}")
     print("`tickwork cron status` says in a minute whether the functions answer.")
 
 
 @app.command()
-def status(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+def status(context: typer.Context, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Show schedules, last runs and answers, and what is wrong."""
-    found = cron_status.status(chosen_url(database_url))
+    found = cron_status.status(desk(context).url(database_url))
     if as_json:
         print_json({"schedules": found.schedules, "families": found.families, "problems": found.problems})
     else:
@@ -46,9 +52,9 @@ def status(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def uninstall(database_url: DatabaseUrl = None) -> None:
+def uninstall(context: typer.Context, database_url: DatabaseUrl = None) -> None:
     """Take schedules, URLs and secret back; jobs stay."""
-    for name in cron.uninstall(chosen_url(database_url)):
+    for name in cron.uninstall(desk(context).url(database_url)):
         print(f"unscheduled {name}")
     print("Nothing wakes the functions any more.")
 
@@ -100,11 +106,3 @@ def secret() -> str | None:
         raise BadSetting(f"TICKWORK_HMAC_SECRET: {error}") from None
     # While one replaces the other the functions accept both: the new one comes last.
     return given.split(",")[-1] if given else None
-
-
-def chosen_url(given: str | None) -> str:
-    if given is not None:
-        return cli_input.database_url(given, "--database-url")
-    if from_environment := os.environ.get("TICKWORK_DATABASE_URL"):
-        return cli_input.database_url(from_environment, "TICKWORK_DATABASE_URL")
-    raise BadSetting("there is no database. Name it with --database-url, as the role that ran the migrations.")

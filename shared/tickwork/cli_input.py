@@ -65,7 +65,7 @@ def payload(given: str) -> Any:
     return value
 
 
-def point_in_time(queue: Queue, given: str | None) -> datetime | None:
+def point_in_time(queue: Queue, given: str | None, name: str = "run_at") -> datetime | None:
     """A time, or an interval from now on, as Postgres reads it and by its clock."""
     if given is None:
         return None
@@ -79,8 +79,8 @@ def point_in_time(queue: Queue, given: str | None) -> datetime | None:
         except InvalidRequest:
             continue
         return at
-    hint = "It is a time until the year 9999, such as 2027-01-31T08:00Z, or an interval from now on, such as '1 hour'."
-    raise InvalidRequest(f"run_at: {given!r} is no point in time", hint=hint)
+    hint = "It is a time until the year 9999, such as 2027-01-31T08:00Z, or an interval from now, such as '1 hour'."
+    raise InvalidRequest(f"{name}: {given!r} is no point in time", hint=hint)
 
 
 def handlers(functions: Path, family: str) -> Handlers:

@@ -23,8 +23,9 @@ Tenant = Annotated[str | None, typer.Option(help="Id or name of a tenant.")]
 class Desk:
     """How to connect, where secrets are, and whom the functions may call."""
 
+    url: Callable[[str | None], str]
     queue: Callable[[str | None], Queue]
-    safe: Callable[[], Safe]
+    safe: Callable[[str | None], Safe]
     policy: Callable[[], Policy]
 
 

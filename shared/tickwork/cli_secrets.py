@@ -43,7 +43,7 @@ def set_secret(
     if len(value) < SHORTEST or not value.isascii() or not value.isprintable():
         raise InvalidRequest(f"the value must be {SHORTEST} characters or longer, of ASCII and in one line")
     stored = Secret(value=value, hosts=[each.lower() for each in host]).model_dump_json()
-    desk(context).safe().store(queue.database, tenant_id, OWNER, name, stored)
+    desk(context).safe(database_url).store(queue.database, tenant_id, OWNER, name, stored)
     print(f"Stored. A header of http_request may say {{{{secret:{name}}}}}.")
 
 
@@ -71,5 +71,7 @@ def remove_secret(context: typer.Context, name: Name, tenant: OfTenant, database
     given = {"tenant_id": cli_input.tenant_id(queue, tenant), "owner": OWNER, "name": name}
     query = "select tickwork.drop_secrets(%(tenant_id)s, %(owner)s, %(name)s) as dropped"
     if queue.database.rows(query, given, repeatable=False)[0]["dropped"] == 0:
-        raise InvalidRequest(f"NAME: there is no secret {name!r}", hint="`tickwork secrets list` shows their names.")
+        raise InvalidRequest(
+            f"NAME: there is no secret {name!r}", hint="`tickwork secrets list --tenant …` shows their names."
+        )
     print("Forgotten.")

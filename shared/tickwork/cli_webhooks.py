@@ -94,7 +94,7 @@ def add(
     queue = desk(context).queue(database_url)
     check_url(url, desk(context).policy())
     tenant_id = cli_input.tenant_id(queue, tenant)
-    endpoints = Endpoints(queue.database, desk(context).safe())
+    endpoints = Endpoints(queue.database, desk(context).safe(database_url))
     with told_what_is_wrong():
         row, secret = endpoints.add(tenant_id, url, event, description, prefix)
     if as_json:
@@ -162,7 +162,7 @@ def rotate(
     as_json: AsJson = False,
 ) -> None:
     """Give an endpoint a new secret; for a while both are used."""
-    endpoints = Endpoints(desk(context).queue(database_url).database, desk(context).safe())
+    endpoints = Endpoints(desk(context).queue(database_url).database, desk(context).safe(database_url))
     secret = endpoints.rotate(as_id(endpoint_id), timedelta(hours=overlap))
     if as_json:
         print_json({"id": endpoint_id, "secret": secret, "overlap_hours": overlap})
@@ -185,14 +185,14 @@ def disable(context: typer.Context, endpoint_id: EndpointId, database_url: Datab
 
 
 def change(context: typer.Context, endpoint_id: str, status: str, database_url: str | None) -> dict[str, Any]:
-    endpoints = Endpoints(desk(context).queue(database_url).database, desk(context).safe())
+    endpoints = Endpoints(desk(context).queue(database_url).database, desk(context).safe(database_url))
     return endpoints.change(as_id(endpoint_id), status)
 
 
 @webhooks_app.command("remove")
 def remove(context: typer.Context, endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
     """Delete an endpoint, its secrets and its deliveries."""
-    endpoints = Endpoints(desk(context).queue(database_url).database, desk(context).safe())
+    endpoints = Endpoints(desk(context).queue(database_url).database, desk(context).safe(database_url))
     print(f"{endpoints.remove(as_id(endpoint_id))['id']} is gone.")
 
 
@@ -255,7 +255,7 @@ def redeliver(
         delivery = Webhooks(queue.database).redeliver_webhook(as_id(id))
         print(f"The delivery {delivery['id']} is pending again.")
         return
-    at = cli_input.point_in_time(queue, since)
+    at = cli_input.point_in_time(queue, since, "--since")
     assert at is not None
     count = Webhooks(queue.database).redeliver_webhooks(as_id(id), at, only_failed=not all)
     print(f"{count} deliveries are pending again.{' There may be more.' if count == 10_000 else ''}")
@@ -278,7 +278,7 @@ def listen(
         listen_with(known_secret(), port)
         return
     queue = desk(context).queue(database_url)
-    endpoints = Endpoints(queue.database, desk(context).safe())
+    endpoints = Endpoints(queue.database, desk(context).safe(database_url))
     listen_for(endpoints, cli_input.tenant_id(queue, tenant), event, port)
 
 

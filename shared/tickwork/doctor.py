@@ -46,6 +46,7 @@ def examine(environment: Mapping[str, str] = os.environ, admin_url: str | None =
     yield callers(settings)
     yield from database(settings)
     yield vault(settings)
+    yield secrets(settings)
     yield unstructured(settings)
     yield cron(admin_url)
 
@@ -61,7 +62,10 @@ def callers(settings: Settings) -> Finding:
         remedy = "Unset TICKWORK_OPEN_ON_LOOPBACK where others can reach the machine, above all behind a proxy."
         return Finding("callers", "note", "anybody on this very machine is let in", remedy)
     if not accepted:
-        remedy = "Set TICKWORK_HMAC_SECRET for pg_net, or TICKWORK_OIDC_AUDIENCE and _EMAIL for Cloud Scheduler."
+        remedy = (
+            "Set TICKWORK_HMAC_SECRET for pg_net, TICKWORK_OIDC_AUDIENCE and _EMAIL for Cloud Scheduler, "
+            "or TICKWORK_BEARER_SECRET for a cron of your own."
+        )
         return Finding("callers", "bad", "a function would refuse everybody; a worker needs no caller", remedy)
     return Finding("callers", "good", f"{' or '.join(accepted)} opens the door")
 
@@ -161,6 +165,13 @@ def vault(settings: Settings) -> Finding:
     except (Error, ImportError) as error:
         return Finding("vault", "bad", str(error), "For s3 and supabase install tickwork[s3] or tickwork[supabase].")
     return Finding("vault", "good", f"{settings.vault_url.partition(':')[0]}: answers")
+
+
+def secrets(settings: Settings) -> Finding:
+    if settings.secret_key is None:
+        words = "without a key: imports, webhooks and http_request need Supabase Vault then"
+        return Finding("secrets", "note", words, "Set TICKWORK_SECRET_KEY: openssl rand -base64 32")
+    return Finding("secrets", "good", "are sealed with a key")
 
 
 def can_be_written(folder: Path) -> bool:

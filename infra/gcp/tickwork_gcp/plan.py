@@ -14,9 +14,20 @@ Callers = Literal["scheduler", "supabase"]
 
 SERVICES = ["run", "cloudbuild", "artifactregistry", "secretmanager", "cloudscheduler", "iam"]
 # Settings that no plan, no command line and no description of a service may show.
-SECRET = re.compile(r"TICKWORK_(DATABASE_URL|\w*(SECRET|KEY|PASSWORD|TOKEN))")
+SECRET = re.compile(r"TICKWORK_(DATABASE_URL|\w*(SECRET|KEY|PASSWORD|TOKEN))|AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY)")
 # Those that not every family needs.
-NEEDED_BY = {"TICKWORK_VAULT_KEY": ("extract", "import"), "TICKWORK_UNSTRUCTURED_API_KEY": ("extract",)}
+NEEDED_BY = {
+    "TICKWORK_VAULT_KEY": ("extract", "import"),
+    "AWS_ACCESS_KEY_ID": ("extract", "import"),
+    "AWS_SECRET_ACCESS_KEY": ("extract", "import"),
+    "TICKWORK_UNSTRUCTURED_API_KEY": ("extract",),
+    "TICKWORK_SECRET_KEY": ("import", "webhook"),
+    "TICKWORK_DROPBOX_APP_KEY": ("import",),
+    "TICKWORK_DROPBOX_APP_SECRET": ("import",),
+    "TICKWORK_MICROSOFT_CLIENT_SECRET": ("import",),
+    "TICKWORK_GOOGLE_CLIENT_SECRET": ("import",),
+    "TICKWORK_NOTIFICATION_SECRET": ("import",),
+}
 # Decided by the plan itself, or of no use there.
 LEFT_OUT = re.compile(
     r"TICKWORK_(OIDC_AUDIENCE|OIDC_EMAIL|LOOK_AGAIN_SECONDS|OPEN_ON_LOOPBACK|HOME|TEST_\w+|\w+_EMULATOR)"
@@ -106,6 +117,8 @@ def make_plan(
 def check_settings(callers: Callers, environment: Mapping[str, str]) -> None:
     if callers == "supabase" and not environment.get("TICKWORK_HMAC_SECRET"):
         raise BadSetting("TICKWORK_HMAC_SECRET is not set. pg_net signs its calls with it: openssl rand -hex 32")
+    if not environment.get("TICKWORK_DATABASE_URL"):
+        raise BadSetting("TICKWORK_DATABASE_URL is not set. Example: postgresql://tickwork_worker@host:6543/postgres")
     if environment.get("TICKWORK_VAULT_URL", "").startswith("file:"):
         raise BadSetting("TICKWORK_VAULT_URL: a folder is gone with its instance. Use s3: or supabase:.")
 
@@ -127,6 +140,9 @@ def enable_services(plan: Plan) -> Step:
 def secrets_of(family: str | None, environment: Mapping[str, str]) -> list[str]:
     """The settings that become secrets: what is set, and the database always; of one family or of all."""
     found = {name for name, value in environment.items() if value and SECRET.fullmatch(name)}
+    # Those of Amazon are there for other things as well.
+    if not environment.get("TICKWORK_VAULT_URL", "").startswith("s3:"):
+        found = {name for name in found if not name.startswith("AWS_")}
     found = {name for name in found if not LEFT_OUT.fullmatch(name)} | {"TICKWORK_DATABASE_URL"}
     return sorted(name for name in found if family is None or family in NEEDED_BY.get(name, (family,)))
 
