@@ -153,6 +153,22 @@ def test_what_changes_during_the_walk_is_not_missed(office: Office, drive: Drive
     assert {*office.documents()} == {"one.txt", "two.txt"}
 
 
+def test_a_folder_that_is_gone_before_its_turn_keeps_nothing_else_away(
+    world: World, office: Office, drive: Drive
+) -> None:
+    drive.put("/papers/one.txt", b"one")
+    connector = office.connect("gdrive")
+    office.bring(connector, "/papers")
+    world.run(
+        "update connector_folders set cursor = jsonb_set(cursor::jsonb, '{1}', %s)::text", '[["deleted-since", null]]'
+    )
+    drive.put("/papers/two.txt", b"two")
+
+    job = office.bring(connector, "/papers")
+
+    assert (job.status, {*office.documents()}) == ("done", {"one.txt", "two.txt"})
+
+
 def test_a_token_that_google_has_forgotten_begins_anew(office: Office, drive: Drive) -> None:
     drive.put("/papers/one.txt", b"one")
     drive.put("/papers/text", b"", mimeType=f"{NATIVE}document", export=b"text")

@@ -52,6 +52,21 @@ def test_a_resync_lists_anew_and_downloads_nothing_again(office: Office, graph: 
     assert graph.downloads.total() == 6
 
 
+def test_a_place_that_leads_nowhere_is_not_kept(world: World, office: Office, graph: Graph) -> None:
+    graph.put("/papers/one.txt", b"one")
+    connector = office.connect("onedrive")
+    office.bring(connector, "/papers")
+    graph.put("/papers/two.txt", b"two")
+    graph.troubled(graph.lists, saying(410, {"error": {}}, Location="https://elsewhere.example/delta"))
+
+    refused = office.bring(connector, "/papers")
+    world.run("update jobs set run_at = clock_timestamp() where id = %s", refused.id)
+    office.bring(connector, "/papers")
+
+    assert (refused.status, refused.error_code) == ("queued", "PROVIDER_UNCLEAR")
+    assert {*office.documents()} == {"one.txt", "two.txt"}
+
+
 def test_items_that_come_more_than_once_are_fetched_once(office: Office, graph: Graph) -> None:
     graph.page_size = 3
     for round in range(3):

@@ -13,6 +13,7 @@ from tickwork.receiver import Message, Receiver
 
 def listen_with(secret: str, port: int) -> None:
     """For an endpoint that is there."""
+    leave_on_signals()
     with Receiver(lambda: secret, print_message, port) as receiver:
         print(f"Listening on {receiver.url} Ctrl-C stops.", flush=True)
         wait_for_ever()
@@ -20,6 +21,7 @@ def listen_with(secret: str, port: int) -> None:
 
 def listen_for(endpoints: Endpoints, tenant_id: UUID, event_types: list[str] | None, port: int) -> None:
     """With an endpoint of its own, which goes when it does."""
+    leave_on_signals()
     secrets: list[str] = []
     with Receiver(lambda: secrets[0], print_message, port) as receiver:
         row, secret = endpoints.add(tenant_id, receiver.url, event_types, "tickwork webhooks listen")
@@ -39,11 +41,16 @@ def known_secret() -> str:
     return given.strip()
 
 
-def wait_for_ever() -> None:
+def leave_on_signals() -> None:
     def leave(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
+    # Also the first one: whoever is started in the background of a script has inherited that it is ignored.
+    signal.signal(signal.SIGINT, leave)
     signal.signal(signal.SIGTERM, leave)
+
+
+def wait_for_ever() -> None:
     try:
         while True:
             signal.pause()

@@ -83,6 +83,12 @@ begin
     perform tickwork.emit_job_events(spent);
   end if;
 
+  if reap.family = tickwork.delivery_family() then
+    -- This may be part of a claim, which waits for nobody who is enqueuing: what finds no room now comes later.
+    perform set_config('tickwork.has_enqueued', 'yes', true);
+    perform tickwork.enqueue_late_deliveries();
+  end if;
+
   return coalesce(cardinality(expired), 0) + coalesce(cardinality(spent), 0);
 end
 $$;

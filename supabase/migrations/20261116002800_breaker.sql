@@ -213,9 +213,15 @@ begin
       error_message = 'The endpoint was disabled or deleted',
       updated_at = clock_timestamp(),
       finished_at = clock_timestamp()
-    where jobs.tenant_id = old.tenant_id
-      and tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane) = waits_in
-      and jobs.status = 'queued'
+    -- One that is just being claimed finds the endpoint as it is then. To wait for it would be to wait in a circle.
+    where jobs.id = any (array(
+      select waiting.id
+      from public.jobs as waiting
+      where waiting.tenant_id = old.tenant_id
+        and tickwork.line_id(waiting.family, waiting.type, waiting.priority, waiting.tenant_id, waiting.lane) = waits_in
+        and waiting.status = 'queued'
+      for no key update skip locked
+    ))
     returning jobs.id
   )
   select array_agg(ended.id)

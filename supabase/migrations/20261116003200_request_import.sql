@@ -129,21 +129,34 @@ volatile
 security definer -- a notification comes to the function and not to a job, and may be of any tenant
 set search_path = ''
 as $$
+declare
+  connector public.connectors;
 begin
   -- Only where something was imported before: a notification says that there is news, not what is wanted of it.
-  perform tickwork.enqueue_import(connectors, null, null, 0, 'event')
-  from public.connectors
-  where connectors.id = any (
-      array(
-        select noted.id
-        from public.connectors as noted
-        where noted.provider = note_changes.provider
-          and noted.account_id = any (note_changes.account_ids)
-      ) || note_changes.connector_ids
-    )
-    and connectors.provider = note_changes.provider
-    and connectors.status = 'active'
-    and exists (select from public.connector_folders where connector_folders.connector_id = connectors.id);
+  for connector in
+    select connectors.*
+    from public.connectors
+    where connectors.id = any (
+        array(
+          select noted.id
+          from public.connectors as noted
+          where noted.provider = note_changes.provider
+            and noted.account_id = any (note_changes.account_ids)
+        ) || note_changes.connector_ids
+      )
+      and connectors.provider = note_changes.provider
+      and connectors.status = 'active'
+      and exists (select from public.connector_folders where connector_folders.connector_id = connectors.id)
+    order by connectors.id
+  loop
+    begin
+      perform tickwork.enqueue_import(connector, null, null, 0, 'event');
+    exception
+      -- A tenant that has no room must not cost the others their hint.
+      when sqlstate 'TWFUL' or sqlstate 'TWTYP' or sqlstate 'TWDUP' then
+        null;
+    end;
+  end loop;
 end
 $$;
 

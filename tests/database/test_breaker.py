@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from tests.crowd import let_time_pass
+from tests.crowd import let_time_pass, transaction
 from tests.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
 from tests.world import World
 
@@ -46,6 +46,19 @@ def test_five_failures_in_a_row_hold_the_lane_and_spend_no_further_attempts(worl
     # Nobody else waits with it.
     emit(world, neighbour)
     assert attempt(world, "delivered").tenant_id == neighbour
+
+
+def test_disabling_an_endpoint_waits_for_no_delivery_that_is_being_claimed(world: World) -> None:
+    _, one = tenant_with_endpoint(world, 2)
+    claiming = transaction(world)
+    claimed = claiming.execute("select id from jobs order by id limit 1 for no key update").fetchall()[0]["id"]
+
+    world.run("set statement_timeout = '10s'")
+    world.run("update webhook_endpoints set status = 'disabled' where id = %s", one)
+
+    assert {row["id"]: row["status"] for row in world.rows("select id, status from jobs")}[claimed] == "queued"
+    assert world.value("select count(*) from jobs where status = 'cancelled'") == 1
+    claiming.rollback()
 
 
 def test_a_success_between_failures_keeps_it_closed(world: World) -> None:

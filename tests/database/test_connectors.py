@@ -103,6 +103,17 @@ def test_a_notification_enqueues_one_import_for_each_connector_of_the_account(wo
     assert {job["source"] for job in jobs} == {"event"}
 
 
+def test_a_tenant_without_room_costs_the_others_of_a_notification_nothing(world: World) -> None:
+    full, other = world.tenant("full"), world.tenant("other")
+    with_folder(world, full, account_id="dbid:1")
+    meant = with_folder(world, other, account_id="dbid:1")
+    world.run("update organizations set max_queued = 0 where id = %s", full)
+
+    Imports(world.queue.database).note_changes("dropbox", ["dbid:1"])
+
+    assert [row["payload"]["connector_id"] for row in world.rows("select payload from jobs")] == [str(meant)]
+
+
 def test_a_notification_names_a_connector_of_its_provider(world: World) -> None:
     imports, tenant = Imports(world.queue.database), world.tenant()
     ids = {provider: with_folder(world, tenant, provider=provider) for provider in ("dropbox", "onedrive")}

@@ -243,6 +243,19 @@ def test_a_full_queue_neither_refuses_the_end_of_a_job_nor_loses_the_delivery(wo
     assert [each["job_id"] for each in deliveries(world)] == [claimed.id]
 
 
+def test_where_nothing_but_workers_runs_late_deliveries_come_as_well(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant)
+    world.run("update organizations set max_queued = 0")
+    emit(world, tenant)
+    world.run("update organizations set max_queued = 10")
+
+    # A claim reaps first, and the one after it finds what that brought.
+    claimed = world.queue.claim_next_job("webhook") or world.claim("webhook")
+
+    assert [each["job_id"] for each in deliveries(world)] == [claimed.id]
+
+
 def test_late_deliveries_fill_the_room_there_is_and_keep_no_other_tenant_waiting(world: World) -> None:
     # By id, one comes before the other.
     full, other = sorted((world.tenant(), world.tenant("birch")))

@@ -89,13 +89,19 @@ class GoogleDrive:
                 to_walk: list[list[str | None]] = [[scope, None]]
             else:
                 token, to_walk = json.loads(cursor)
-            return self._walked(token, to_walk) if to_walk else self._changed(scope, token)
+            return self._walked(scope, token, to_walk) if to_walk else self._changed(scope, token)
         except (KeyError, TypeError, ValueError):
             raise answered_oddly() from None
 
-    def _walked(self, token: str, to_walk: list[list[str | None]]) -> Page:
+    def _walked(self, scope: str, token: str, to_walk: list[list[str | None]]) -> Page:
         *others, (folder, page) = to_walk
-        found = self._list(f"'{folder}' in parents and trashed = false", page)
+        try:
+            found = self._list(f"'{folder}' in parents and trashed = false", page)
+        except NotThere:
+            if folder == scope:
+                raise
+            # It was deleted before its turn came: the changes that follow say so.
+            return Page(items=[], cursor=json.dumps([token, others]), is_last=False)
         entries = [as_dict(each) for each in found.get("files", [])]
         folders = [each for each in entries if each.get("mimeType") == FOLDER]
         for each in folders:

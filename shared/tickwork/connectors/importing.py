@@ -108,8 +108,9 @@ class Import:
             except Resync as resync:
                 if cursor is None or cursor == resync.cursor:
                     raise
+                # What the provider names instead is kept when it has led somewhere.
+                self._noted(stock.save_cursor, folder, None, False)
                 cursor = resync.cursor
-                self._noted(stock.save_cursor, folder, cursor, False)
                 continue
             self._unchanged += self._noted(stock.save_page, folder, page, self._tools.job_id)
             cursor, listed = page.cursor, listed + len(page.items)
