@@ -1,6 +1,7 @@
 """Whatever cannot be installed here is skipped, with its reason; `make check-deploy` prints them."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -11,7 +12,7 @@ from tests.command_line import open_folder
 from tests.conftest import cloned, pytest_configure, server, worker_port, world
 from tests.node import CannotInstall
 from tests.test_safe import VAULT
-from tickwork_local.postgres import Server, running_postgres
+from tickwork_local.postgres import PostgresFailed, Server, running_postgres
 
 __all__ = ["cloned", "pytest_configure", "server", "worker_port", "world"]
 
@@ -24,7 +25,15 @@ def extended_server() -> Iterator[Server]:
     except CannotInstall as error:
         pytest.skip(str(error))
     settings = {"shared_preload_libraries": "pg_cron", "cron.use_background_workers": "on", "fsync": "off"}
-    with open_folder() as folder, running_postgres(folder / "data", binaries=binaries, settings=settings) as server:
+    with ExitStack() as running:
+        folder = running.enter_context(open_folder())
+        try:
+            server = running.enter_context(running_postgres(folder / "data", binaries=binaries, settings=settings))
+        except PostgresFailed as error:
+            # As root it runs as somebody else, who cannot enter a private folder.
+            if "cannot run" not in str(error):
+                raise
+            pytest.skip(str(error))
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(Path("infra/local/stand_ins.sql").read_bytes())
             connection.execute("create schema extensions")
