@@ -1,7 +1,7 @@
 """Many jobs, many workers, and what they do at the same time."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from uuid import UUID
 from tests.waiting import until
 from tests.world import World
 from tickwork.database import Connection, Database
-from tickwork.jobs import Job
+from tickwork.jobs import ClaimedJob, Job
 from tickwork.queue import Queue
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def claim_all(world: World) -> list[Job]:
     return jobs
 
 
-def shares(jobs: list[Job]) -> Counter[UUID]:
+def shares(jobs: Iterable[ClaimedJob]) -> Counter[UUID]:
     return Counter(job.tenant_id for job in jobs)
 
 

@@ -20,7 +20,7 @@ from tickwork.errors import (
     UnknownType,
 )
 from tickwork.handler import Handlers, Tools
-from tickwork.jobs import Done, Failed, Job, Json, Lost, Outcome, Released
+from tickwork.jobs import ClaimedJob, Done, Failed, Json, Lost, Outcome, Released
 from tickwork.logs import log, log_exception, text_of
 from tickwork.queue import Queue, lease_of
 
@@ -64,7 +64,7 @@ class Hand:
 
 
 class Attempt:
-    def __init__(self, queue: Queue, job: Job) -> None:
+    def __init__(self, queue: Queue, job: ClaimedJob) -> None:
         self.job = job
         self.tools = Tools(job, self._under_lease)
         self.queue = queue
@@ -156,7 +156,7 @@ class Attempt:
         return self.queue.database.transaction(held)
 
 
-def handled(job: Job, handlers: Handlers, tools: Tools) -> Done:
+def handled(job: ClaimedJob, handlers: Handlers, tools: Tools) -> Done:
     handler = handlers.get(job.type)
     if handler is None:
         raise UnknownType(f"The function of the family {job.family!r} has no handler for the type {job.type!r}")

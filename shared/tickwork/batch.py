@@ -8,7 +8,7 @@ from typing import Any
 from tickwork import runtime
 from tickwork.attempt import Attempt, Hand
 from tickwork.handler import Handlers
-from tickwork.jobs import Done, Job, Lost, Report
+from tickwork.jobs import ClaimedJob, Done, Lost, Report
 from tickwork.logs import bound, log, text_of
 from tickwork.queue import Queue
 from tickwork.runtime import Deadline, as_json, beat, ending_of, labels, look, note_ending, settle
@@ -51,7 +51,7 @@ class Batch:
         self._is_closed = False
         self._change = threading.Condition()
 
-    def add(self, jobs: Iterable[Job]) -> None:
+    def add(self, jobs: Iterable[ClaimedJob]) -> None:
         attempts = [Attempt(self.queue, job) for job in jobs]
         with self._change:
             self.waiting.extend(attempts)
@@ -124,7 +124,7 @@ class Batch:
         return 2 * len(self.finished) >= self._size or not (self.waiting or self.running)
 
 
-def take_over(batch: Batch, jobs: Sequence[Job], deadline: Deadline) -> None:
+def take_over(batch: Batch, jobs: Sequence[ClaimedJob], deadline: Deadline) -> None:
     if jobs:
         deadline.count_jobs(len(jobs))
         log("claim_jobs", family=batch.family, worker_id=batch.queue.worker_id, jobs=len(jobs))
@@ -143,7 +143,7 @@ def leaves_behind(batch: Batch, deadline: Deadline) -> bool:
     return True
 
 
-def settle_finished(batch: Batch, report: Report, deadline: Deadline) -> list[Job]:
+def settle_finished(batch: Batch, report: Report, deadline: Deadline) -> list[ClaimedJob]:
     """Settle what is finished, and claim as many jobs as there is room for then."""
     finished = batch.take_finished()
     if not finished:
@@ -173,10 +173,10 @@ def settle_alone(batch: Batch, attempts: Sequence[Attempt], others: Sequence[Att
 
 def settle_together(
     batch: Batch, attempts: Sequence[Attempt], max_jobs: int, report: Report
-) -> tuple[Sequence[Attempt], list[Job]]:
+) -> tuple[Sequence[Attempt], list[ClaimedJob]]:
     """Settle them and claim up to so many more, in one statement; if that is refused, none is settled."""
     settled: list[dict[str, Any]] = []
-    claimed: list[Job] = []
+    claimed: list[ClaimedJob] = []
     try:
         outcomes = [as_json(attempt, attempt.outcome()) for attempt in attempts]
         if max_jobs:

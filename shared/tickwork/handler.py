@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel, ValidationError
 
 from tickwork.errors import Interrupted, InvalidPayload
-from tickwork.jobs import Done, Job
+from tickwork.jobs import ClaimedJob, Done
 from tickwork.logs import Severity, log, presentable
 
 P = TypeVar("P", bound=BaseModel)
@@ -21,7 +21,7 @@ T = TypeVar("T")
 class Tools:
     """The handler's side of the running attempt."""
 
-    def __init__(self, job: Job, under_lease: Callable[[Callable[[Any], Any]], Any]) -> None:
+    def __init__(self, job: ClaimedJob, under_lease: Callable[[Callable[[Any], Any]], Any]) -> None:
         self.job_id: UUID = job.id
         self.tenant_id: UUID = job.tenant_id
         self.attempt: int = job.attempts

@@ -12,8 +12,8 @@ Status = Literal["queued", "running", "done", "failed", "dead", "cancelled"]
 Json = Mapping[str, Any]
 
 
-class Job(BaseModel):
-    """One row of `jobs`."""
+class ClaimedJob(BaseModel):
+    """What a worker goes by."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -22,24 +22,29 @@ class Job(BaseModel):
     type: str
     family: str
     lane: str | None
-    status: Status
-    priority: int
     payload: dict[str, Any]
-    result: Any
-    run_at: datetime
     attempts: int
     max_attempts: int
     lease_token: UUID | None
-    lease_expires_at: datetime | None
     lease_seconds: int | None
     timeout_seconds: int | None
     worker_id: str | None
+    correlation_id: str | None
+
+
+class Job(ClaimedJob):
+    """One row of `jobs`."""
+
+    status: Status
+    priority: int
+    result: Any
+    run_at: datetime
+    lease_expires_at: datetime | None
     progress: float | None
     progress_message: str | None
     cancel_requested_at: datetime | None
     idempotency_key: str | None
     dedupe_key: str | None
-    correlation_id: str | None
     source: Literal["manual", "event", "schedule", "system"]
     source_ref: str | None
     error_code: str | None

@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 
 from tickwork.database import Connection, Database
 from tickwork.errors import InvalidRequest, WriteFailed
-from tickwork.jobs import EnqueuedJob, FollowUp, Job, Json, Receipt, Write
+from tickwork.jobs import ClaimedJob, EnqueuedJob, FollowUp, Job, Json, Receipt, Write
 
-JOBS = TypeAdapter(list[Job])
+JOBS = TypeAdapter(list[ClaimedJob])
 
 
 class Queue:
@@ -70,7 +70,7 @@ class Queue:
         )
         return [Job(**row) for row in rows]
 
-    def heartbeat_job(self, job: Job, progress: float | None = None, message: str | None = None) -> bool:
+    def heartbeat_job(self, job: ClaimedJob, progress: float | None = None, message: str | None = None) -> bool:
         """Extend the lease; True if cancel was asked for."""
         (row,) = self._call("heartbeat_job", **lease_of(job), progress=progress, message=storable(message))
         return bool(row["heartbeat_job"])
@@ -78,13 +78,13 @@ class Queue:
     def heartbeat_jobs(self, heartbeats: Sequence[Json]) -> list[dict[str, Any]]:
         return self._call("heartbeat_jobs", heartbeats=as_stored(heartbeats))
 
-    def hold_job(self, job: Job, connection: Connection) -> None:
+    def hold_job(self, job: ClaimedJob, connection: Connection) -> None:
         """Open the tenant's rows to this transaction, and keep everybody else from settling the job."""
         connection.execute(statement("hold_job", lease_of(job)), lease_of(job))
 
     def complete_job(
         self,
-        job: Job,
+        job: ClaimedJob,
         result: Any = None,
         follow_ups: Sequence[FollowUp] = (),
         writes: Sequence[Write] = (),
@@ -112,7 +112,7 @@ class Queue:
 
     def fail_job(
         self,
-        job: Job,
+        job: ClaimedJob,
         error: Json,
         retryable: bool = True,
         retry_after_seconds: float | None = None,
@@ -128,7 +128,7 @@ class Queue:
         )
         return Job(**row)
 
-    def release_job(self, job: Job, delay_seconds: float = 0.0) -> Job:
+    def release_job(self, job: ClaimedJob, delay_seconds: float = 0.0) -> Job:
         (row,) = self._call("release_job", **lease_of(job), delay_seconds=delay_seconds)
         return Job(**row)
 
@@ -137,7 +137,7 @@ class Queue:
 
     def settle_and_claim(
         self, outcomes: Sequence[Json], family: str, max_jobs: int = 1, lease_seconds: int | None = None
-    ) -> tuple[list[dict[str, Any]], list[Job]]:
+    ) -> tuple[list[dict[str, Any]], list[ClaimedJob]]:
         """Settle some jobs and claim the next ones in one round trip and one commit."""
         arguments = {
             "outcomes": as_stored(outcomes),
@@ -183,7 +183,7 @@ class Queue:
         """Let no job of the lane start before that time."""
         self._call("hold_lane", family=family, tenant_id=tenant_id, lane=lane, held_until=held_until, reason=reason)
 
-    def hold_lane_of_job(self, job: Job, delay_seconds: float = 60.0, reason: str | None = None) -> None:
+    def hold_lane_of_job(self, job: ClaimedJob, delay_seconds: float = 60.0, reason: str | None = None) -> None:
         """Let the whole lane of a running job wait, because the job has learnt that it has to."""
         self._call("hold_lane_of_job", **lease_of(job), delay_seconds=delay_seconds, reason=storable(reason))
 
@@ -268,7 +268,7 @@ def check_integers(arguments: Mapping[str, Any]) -> None:
             raise InvalidRequest(f"{name}: {value} is out of range, it must fit into 32 bits", sqlstate="TWARG")
 
 
-def lease_of(job: Job) -> dict[str, Any]:
+def lease_of(job: ClaimedJob) -> dict[str, Any]:
     return {"job_id": str(job.id), "lease_token": job.lease_token and str(job.lease_token)}
 
 

@@ -7,7 +7,7 @@ from typing import assert_never
 from tickwork.attempt import Attempt, Hand, outcome_of, within_range
 from tickwork.errors import InvalidRequest, LeaseLost, QueueError, QueueFull, Unavailable
 from tickwork.handler import Handlers
-from tickwork.jobs import Done, Failed, Job, Json, Lost, Outcome, Released, Report
+from tickwork.jobs import ClaimedJob, Done, Failed, Json, Lost, Outcome, Released, Report
 from tickwork.logs import bound, log, presentable, text_of
 from tickwork.queue import Queue, lease_of
 
@@ -77,7 +77,7 @@ def work(queue: Queue, family: str, handlers: Handlers, deadline: Deadline) -> R
     return report
 
 
-def claim(queue: Queue, family: str, deadline: Deadline, report: Report) -> Job | None:
+def claim(queue: Queue, family: str, deadline: Deadline, report: Report) -> ClaimedJob | None:
     if not deadline.is_far():
         return None
     try:
@@ -90,7 +90,7 @@ def claim(queue: Queue, family: str, deadline: Deadline, report: Report) -> Job 
         return None
 
 
-def labels(job: Job) -> dict[str, object]:
+def labels(job: ClaimedJob) -> dict[str, object]:
     return {
         "job_id": job.id,
         "tenant_id": job.tenant_id,
@@ -144,7 +144,7 @@ def look(attempt: Attempt, deadline: Deadline) -> None:
         attempt.interrupt(Released(), 0)
 
 
-def settle_and_claim(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[str, Job | None]:
+def settle_and_claim(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[str, ClaimedJob | None]:
     """Settle the job and claim the next one in one go where that can be; otherwise settle it alone."""
     queue, job = attempt.queue, attempt.job
     if deadline.is_far() and not isinstance(outcome, Lost) and not getattr(outcome, "writes", ()):
@@ -205,7 +205,7 @@ def note_ending(ending: str, outcome: Outcome) -> None:
     log("settle", "WARNING" if ending == "lost" else "INFO", ending=ending, error_code=code_of(outcome))
 
 
-def settle(queue: Queue, job: Job, outcome: Outcome, logs: str | None = None) -> str:
+def settle(queue: Queue, job: ClaimedJob, outcome: Outcome, logs: str | None = None) -> str:
     """Write the outcome under the lease and answer how the attempt ended; `lost` if somebody else has the job."""
     for pause in (*SETTLE_AGAIN_SECONDS, None):
         try:
@@ -223,7 +223,7 @@ def settle(queue: Queue, job: Job, outcome: Outcome, logs: str | None = None) ->
     raise AssertionError("the last round returns")
 
 
-def write(queue: Queue, job: Job, outcome: Outcome, logs: str | None) -> str:
+def write(queue: Queue, job: ClaimedJob, outcome: Outcome, logs: str | None) -> str:
     match outcome:
         case Done():
             try:

@@ -1,4 +1,4 @@
--- The queue: one row per job, one row per attempt that ended.
+-- The queue: one row per job, one row per attempt that did not end well or logged something.
 
 create table public.jobs (
   id uuid primary key default gen_random_uuid(),
@@ -67,7 +67,7 @@ where idempotency_key is not null;
 create unique index jobs_dedupe_key on public.jobs (tenant_id, dedupe_key)
 where dedupe_key is not null and status in ('queued', 'running');
 
-create table public.job_attempts (
+create table tickwork.attempts (
   job_id uuid not null,
   number integer not null,
   tenant_id uuid not null,
@@ -81,8 +81,32 @@ create table public.job_attempts (
   primary key (job_id, number)
 );
 
-comment on table public.job_attempts is
-  'How each attempt ended, written once, when it did. The running attempt is in the job''s own row.';
+comment on table tickwork.attempts is
+  'How each attempt ended, written once, when it did. The running attempt is in the job''s own row, and so is one that '
+  'ended well and logged nothing.';
+
+create view public.job_attempts
+with (security_invoker = true)
+as
+select
+  attempts.job_id, attempts.number, attempts.tenant_id, attempts.worker_id, attempts.started_at, attempts.finished_at,
+  attempts.status, attempts.error_code, attempts.error_message, attempts.logs
+from tickwork.attempts
+union all
+select
+  jobs.id, jobs.attempts, jobs.tenant_id, jobs.worker_id, jobs.started_at, jobs.finished_at, jobs.status,
+  null, null, null
+from public.jobs
+where jobs.status = 'done'
+  and jobs.worker_id is not null
+  and not exists (
+    select
+    from tickwork.attempts
+    where attempts.job_id = jobs.id
+      and attempts.number = jobs.attempts
+  );
+
+comment on view public.job_attempts is 'How each attempt ended.';
 comment on column public.job_attempts.status is 'done, failed, lease_expired or cancelled.';
 comment on column public.job_attempts.logs is 'The last lines the handler logged.';
 
@@ -95,9 +119,9 @@ security definer -- who deletes a tenant may not delete attempts himself
 set search_path = ''
 as $$
 begin
-  delete from public.job_attempts
+  delete from tickwork.attempts
   using gone
-  where job_attempts.job_id = gone.id;
+  where attempts.job_id = gone.id;
 
   return null;
 end
@@ -114,8 +138,8 @@ revoke execute on function tickwork.forget_attempts from public, anon, authentic
 
 alter table public.jobs enable row level security;
 alter table public.jobs force row level security;
-alter table public.job_attempts enable row level security;
-alter table public.job_attempts force row level security;
+alter table tickwork.attempts enable row level security;
+alter table tickwork.attempts force row level security;
 
 create policy members_see_their_jobs on public.jobs
 for select to authenticated
@@ -131,7 +155,7 @@ with check (
   or (select tickwork.caller_is_platform_admin())
 );
 
-create policy members_see_their_attempts on public.job_attempts
+create policy members_see_their_attempts on tickwork.attempts
 for select to authenticated
 using (
   tenant_id in (select tickwork.caller_tenants())
@@ -143,15 +167,15 @@ for all to tickwork_owner
 using (true)
 with check (true);
 
-create policy the_queue_keeps_attempts on public.job_attempts
+create policy the_queue_keeps_attempts on tickwork.attempts
 for all to tickwork_owner
 using (true)
 with check (true);
 
-revoke all on public.jobs, public.job_attempts from public, anon, authenticated, service_role;
+revoke all on public.jobs, public.job_attempts, tickwork.attempts from public, anon, authenticated, service_role;
 
-grant select on public.jobs, public.job_attempts to authenticated, service_role;
-grant select, insert, update, delete on public.jobs, public.job_attempts to tickwork_owner;
+grant select on public.jobs, public.job_attempts, tickwork.attempts to authenticated, service_role;
+grant select, insert, update, delete on public.jobs, tickwork.attempts to tickwork_owner;
 
 -- What a client owns of a job. A trigger fills in the rest.
 grant insert (

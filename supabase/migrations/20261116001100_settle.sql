@@ -67,38 +67,27 @@ end;
 
 comment on function tickwork.status_after is 'The status that follows running, if it is not done.';
 
--- Every way out of `running`, in one place. Fenced: an outcome under another token changes nothing, and only running
+-- Every way out of `running`, in two places. Fenced: an outcome under another token changes nothing, and only running
 -- jobs have a token.
 
-create function tickwork.settle(outcomes tickwork.outcome[])
-returns table (job_id uuid, status text)
+create function tickwork.settle_done(ids uuid[], tokens uuid[], results jsonb[], logs text[])
+returns uuid[]
 language plpgsql
 volatile
 set search_path = ''
 as $$
 declare
-  done integer;
-  heard uuid[];
+  settled uuid[];
 begin
   if current_setting('synchronous_commit') = 'off' then
     perform tickwork.wait_for_disk();
   end if;
 
-  if exists (
-    select
-    from public.webhook_endpoints
-    where webhook_endpoints.hears_of_jobs
-      and webhook_endpoints.status = 'active'
-  ) then
-    heard := tickwork.heard_jobs(settle.outcomes);
-  end if;
-
-  return query
-  with settled as (
+  with settled_jobs as (
     update public.jobs
     set
       status = 'done',
-      result = outcome.result,
+      result = settle_done.results[array_position(settle_done.ids, jobs.id)],
       progress = 1,
       error_code = null,
       error_message = null,
@@ -106,50 +95,34 @@ begin
       lease_expires_at = null,
       updated_at = clock_timestamp(),
       finished_at = clock_timestamp()
-    -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
-    from (select * from unnest(settle.outcomes) as given order by given.job_id) as outcome
-    where jobs.id = outcome.job_id
-      -- Said twice: whichever side the planner starts from, it goes by the key.
-      and jobs.id = any (array(select given.job_id from unnest(settle.outcomes) as given))
-      and jobs.lease_token = outcome.lease_token
-      and outcome.status = 'done'
-    returning
-      jobs.id, jobs.attempts, jobs.tenant_id, jobs.worker_id, jobs.started_at, jobs.finished_at, jobs.status,
-      outcome.logs
-  ),
-  recorded as (
-    insert into public.job_attempts (job_id, number, tenant_id, worker_id, started_at, finished_at, status, logs)
-    select *
-    from settled
-    -- The count was set back by hand.
-    on conflict do nothing
+    -- The index finds them in the order of their ids, so that two batches of the same jobs wait in one direction only.
+    where jobs.id = any (settle_done.ids)
+      and jobs.lease_token = settle_done.tokens[array_position(settle_done.ids, jobs.id)]
+    returning jobs.id
   )
-  select settled.id, settled.status
-  from settled;
+  select array_agg(settled_jobs.id)
+  into settled
+  from settled_jobs;
 
-  get diagnostics done = row_count;
-
-  if done < cardinality(settle.outcomes) then
-    return query
-    select *
-    from tickwork.settle_undone(settle.outcomes);
+  if cardinality(array_remove(settle_done.logs, null)) > 0 then
+    insert into tickwork.attempts (job_id, number, tenant_id, worker_id, started_at, finished_at, status, logs)
+    select
+      jobs.id, jobs.attempts, jobs.tenant_id, jobs.worker_id, jobs.started_at, jobs.finished_at, jobs.status,
+      settle_done.logs[array_position(settle_done.ids, jobs.id)]
+    from public.jobs
+    where jobs.id = any (settled)
+      and settle_done.logs[array_position(settle_done.ids, jobs.id)] is not null
+    -- The count was set back by hand.
+    on conflict do nothing;
   end if;
 
-  if exists (select from tickwork.turns where turns.gate is not null)
-    or exists (select from tickwork.lines where lines.gate is not null)
-    or exists (select from tickwork.served_types where served_types.full_until > now())
-  then
-    perform tickwork.open_gates(settle.outcomes);
-  end if;
-
-  if cardinality(heard) > 0 then
-    perform tickwork.emit_job_events(heard);
-  end if;
+  return settled;
 end
 $$;
 
-comment on function tickwork.settle is
-  'running -> done, queued, failed, dead or cancelled. Answers the jobs that were held under the tokens given.';
+comment on function tickwork.settle_done is
+  'running -> done. Answers the jobs that were held under the tokens given. Only what they logged is worth a row among '
+  'the attempts: all the rest is in their own.';
 
 create function tickwork.settle_undone(endings tickwork.outcome[])
 returns table (job_id uuid, status text)
@@ -158,6 +131,8 @@ volatile
 set search_path = ''
 as $$
 begin
+  perform tickwork.wait_for_disk();
+
   return query
   with settled as (
     update public.jobs
@@ -199,7 +174,7 @@ begin
     returning jobs as job, outcome as ended_by
   ),
   recorded as (
-    insert into public.job_attempts (
+    insert into tickwork.attempts (
       job_id, number, tenant_id, worker_id, started_at, finished_at, status, error_code, error_message, logs
     )
     select
@@ -244,9 +219,9 @@ end
 $$;
 
 comment on function tickwork.settle_undone is
-  'running -> queued, failed, dead or cancelled. What settle does for every ending but done.';
+  'running -> queued, failed, dead or cancelled. Answers the jobs that were held under the tokens given.';
 
-create function tickwork.open_gates(outcomes tickwork.outcome[])
+create function tickwork.open_gates(ids uuid[])
 returns void
 language plpgsql
 volatile
@@ -255,8 +230,8 @@ as $$
 begin
   insert into tickwork.wakes (family, type, priority, tenant_id, lane, is_for_line, wake_at)
   select turns.family, turns.type, turns.priority, turns.tenant_id, null, false, clock_timestamp()
-  from unnest(open_gates.outcomes) as outcome
-  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
+  from unnest(open_gates.ids) as settled(id)
+  cross join lateral (select * from public.jobs where jobs.id = settled.id limit 1) as jobs
   cross join lateral (
     values
       (tickwork.tenant_scope(jobs.tenant_id)),
@@ -265,8 +240,8 @@ begin
   join tickwork.turns on turns.gate = counted_by.scope
   union
   select turns.family, turns.type, turns.priority, turns.tenant_id, lines.lane, true, clock_timestamp()
-  from unnest(open_gates.outcomes) as outcome
-  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
+  from unnest(open_gates.ids) as settled(id)
+  cross join lateral (select * from public.jobs where jobs.id = settled.id limit 1) as jobs
   join tickwork.lines on lines.gate = tickwork.lane_scope(jobs.family, jobs.tenant_id, jobs.lane)
   join tickwork.turns on turns.id = lines.turn_id;
 
@@ -276,8 +251,8 @@ begin
     where served_types.full_until > clock_timestamp()
       and exists (
         select
-        from unnest(open_gates.outcomes) as outcome
-        cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
+        from unnest(open_gates.ids) as settled(id)
+        cross join lateral (select * from public.jobs where jobs.id = settled.id limit 1) as jobs
         where jobs.type = served_types.type
       )
     for no key update of served_types skip locked
@@ -293,6 +268,42 @@ $$;
 comment on function tickwork.open_gates is
   'Wakes whatever is closed by a limit that has counted these jobs.';
 
+create function tickwork.note_settled(ids uuid[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  is_heard boolean;
+  is_gated boolean;
+begin
+  select
+    exists (
+      select
+      from public.webhook_endpoints
+      where webhook_endpoints.hears_of_jobs
+        and webhook_endpoints.status = 'active'
+    ),
+    exists (select from tickwork.turns where turns.gate is not null)
+      or exists (select from tickwork.lines where lines.gate is not null)
+      or exists (select from tickwork.served_types where served_types.full_until > now())
+  into is_heard, is_gated;
+
+  if is_gated then
+    perform tickwork.open_gates(note_settled.ids);
+  end if;
+
+  if is_heard then
+    perform tickwork.emit_job_events(note_settled.ids);
+  end if;
+end
+$$;
+
+comment on function tickwork.note_settled is
+  'Lets limits and listeners know of jobs that are no longer running. Said last: whoever emits holds what an enqueue '
+  'may have to wait for.';
+
 create function tickwork.settle_one(outcome tickwork.outcome)
 returns public.jobs
 language plpgsql
@@ -303,11 +314,13 @@ declare
   job public.jobs;
 begin
   perform
-  from tickwork.settle(array[settle_one.outcome]);
+  from tickwork.settle_undone(array[settle_one.outcome]);
 
   if not found then
     perform tickwork.raise_lease_lost((settle_one.outcome).job_id);
   end if;
+
+  perform tickwork.note_settled(array[(settle_one.outcome).job_id]);
 
   select * into job
   from public.jobs
@@ -318,13 +331,14 @@ end
 $$;
 
 comment on function tickwork.settle_one is
-  'running -> done, queued, failed, dead or cancelled. As settle, for one job. Raises TWLSE.';
+  'running -> queued, failed, dead or cancelled. As settle_undone, for one job, whose row it answers. Raises TWLSE.';
 
 revoke execute on function
   tickwork.backoff_seconds,
   tickwork.status_after,
   tickwork.open_gates,
-  tickwork.settle,
+  tickwork.note_settled,
+  tickwork.settle_done,
   tickwork.settle_undone,
   tickwork.settle_one
 from public, anon, authenticated, service_role;
@@ -333,7 +347,8 @@ grant execute on function
   tickwork.backoff_seconds,
   tickwork.status_after,
   tickwork.open_gates,
-  tickwork.settle,
+  tickwork.note_settled,
+  tickwork.settle_done,
   tickwork.settle_undone,
   tickwork.settle_one
 to tickwork_owner;

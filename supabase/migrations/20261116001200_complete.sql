@@ -12,10 +12,16 @@ declare
 begin
   perform tickwork.check_size('result', complete_job.result::text, 262144);
 
-  job := tickwork.settle_one(row(
-    complete_job.job_id, complete_job.lease_token, 'done', complete_job.result,
-    null, null, null, null, right(complete_job.logs, 8000)
-  )::tickwork.outcome);
+  if tickwork.settle_done(
+    array[complete_job.job_id], array[complete_job.lease_token], array[complete_job.result],
+    array[right(complete_job.logs, 8000)]
+  ) is null then
+    perform tickwork.raise_lease_lost(complete_job.job_id);
+  end if;
+
+  select * into job
+  from public.jobs
+  where jobs.id = complete_job.job_id;
 
   if complete_job.follow_ups is not null then
     perform tickwork.insert_jobs(tickwork.requests_from(
@@ -23,6 +29,7 @@ begin
     ));
   end if;
 
+  perform tickwork.note_settled(array[job.id]);
   return job;
 end
 $$;

@@ -1,27 +1,178 @@
 -- running -> done, queued, failed, dead or cancelled, many at once
 
+create type tickwork.settled_job as (
+  job_id uuid,
+  is_held boolean,
+  status text
+);
+
+create type tickwork.done_jobs as (
+  ids uuid[],
+  tokens uuid[],
+  results jsonb[],
+  logs text[]
+);
+
+create function tickwork.settle_given(outcomes jsonb)
+returns tickwork.settled_job[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  done constant tickwork.done_jobs := tickwork.done_jobs_from(settle_given.outcomes);
+  settled uuid[];
+  noted text;
+begin
+  if done.ids is null then
+    return tickwork.settle_mixed(settle_given.outcomes);
+  end if;
+
+  settled := tickwork.settle_done(done.ids, done.tokens, done.results, done.logs);
+
+  if settled is not null then
+    noted := tickwork.note_settled(settled)::text;
+  end if;
+
+  if cardinality(done.ids) = 1 then
+    return array[row(
+      done.ids[1], settled is not null, case when settled is not null then 'done' end
+    )::tickwork.settled_job];
+  end if;
+
+  return array(
+    select row(
+      given.id, coalesce(given.id = any (settled), false), case when given.id = any (settled) then 'done' end
+    )::tickwork.settled_job
+    from unnest(done.ids) with ordinality as given(id, ordinality)
+    order by given.ordinality
+  );
+end
+$$;
+
+comment on function tickwork.settle_given is
+  'running -> done, queued, failed, dead or cancelled. Answers what became of each, in the order given. '
+  'Raises TWARG, TWBIG.';
+
+create function tickwork.done_jobs_from(outcomes jsonb)
+returns tickwork.done_jobs
+language plpgsql
+immutable
+set search_path = ''
+as $$
+declare
+  done tickwork.done_jobs;
+  are_plain boolean;
+  outcome jsonb;
+begin
+  if jsonb_typeof(done_jobs_from.outcomes) is distinct from 'array' then
+    return null;
+  end if;
+
+  if jsonb_array_length(done_jobs_from.outcomes) = 1 then
+    outcome := done_jobs_from.outcomes -> 0;
+
+    if tickwork.is_plainly_done(outcome) then
+      return row(
+        array[outcome ->> 'job_id'],
+        array[outcome ->> 'lease_token'],
+        array[nullif(outcome -> 'result', 'null')],
+        array[right(outcome ->> 'logs', 8000)]
+      )::tickwork.done_jobs;
+    end if;
+
+    return null;
+  end if;
+
+  select
+    array_agg((given.fields ->> 'job_id')::uuid),
+    array_agg((given.fields ->> 'lease_token')::uuid),
+    array_agg(nullif(given.fields -> 'result', 'null')),
+    array_agg(right(given.fields ->> 'logs', 8000)),
+    bool_and(tickwork.is_plainly_done(given.fields))
+  into done.ids, done.tokens, done.results, done.logs, are_plain
+  from jsonb_array_elements(done_jobs_from.outcomes) as given(fields);
+
+  if are_plain and cardinality(done.ids) = (select count(distinct given.id) from unnest(done.ids) as given(id)) then
+    return done;
+  end if;
+
+  return null;
+end
+$$;
+
+create function tickwork.is_plainly_done(outcome jsonb)
+returns boolean
+language sql
+immutable
+return outcome @> '{"status": "done"}'
+  and outcome - array['job_id', 'lease_token', 'status', 'result', 'logs'] = '{}'
+  and (outcome -> 'result' is null or octet_length((outcome -> 'result')::text) < 65536);
+
+comment on function tickwork.done_jobs_from is
+  'What nearly every worker sends: jobs that are done, and nothing follows. Null if there is more to them.';
+
+create function tickwork.settle_mixed(outcomes jsonb)
+returns tickwork.settled_job[]
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  parsed constant tickwork.outcome[] := tickwork.outcomes_from(settle_mixed.outcomes);
+  done tickwork.done_jobs;
+  statuses jsonb;
+begin
+  select
+    array_agg(outcome.job_id),
+    array_agg(outcome.lease_token),
+    array_agg(outcome.result),
+    array_agg(outcome.logs)
+  into done.ids, done.tokens, done.results, done.logs
+  from unnest(parsed) as outcome
+  where outcome.status = 'done';
+
+  select jsonb_object_agg(settled.job_id, settled.status)
+  into statuses
+  from (
+    select done_job.id as job_id, 'done' as status
+    from unnest(tickwork.settle_done(done.ids, done.tokens, done.results, done.logs)) as done_job(id)
+    union all
+    select *
+    from tickwork.settle_undone(parsed)
+  ) as settled;
+
+  if settle_mixed.outcomes @? '$[*].follow_ups[*].type' then
+    perform tickwork.enqueue_follow_ups(settle_mixed.outcomes, statuses);
+  end if;
+
+  perform tickwork.note_settled(array(
+    select outcome.job_id
+    from unnest(parsed) as outcome
+    where statuses ? outcome.job_id::text
+  ));
+
+  return array(
+    select row(
+      outcome.job_id, coalesce(statuses ? outcome.job_id::text, false), statuses ->> outcome.job_id::text
+    )::tickwork.settled_job
+    from unnest(parsed) with ordinality as outcome
+    order by outcome.ordinality
+  );
+end
+$$;
+
 create function tickwork.settle_jobs(outcomes jsonb)
-returns table (job_id uuid, is_held boolean, status text)
+returns setof tickwork.settled_job
 language plpgsql
 volatile
 security definer -- the worker may not update jobs itself
 set search_path = ''
 as $$
-declare
-  parsed constant tickwork.outcome[] := tickwork.outcomes_from(settle_jobs.outcomes);
-  statuses jsonb;
 begin
-  select jsonb_object_agg(settled.job_id, settled.status)
-  into statuses
-  from tickwork.settle(parsed) as settled;
-
-  if settle_jobs.outcomes @? '$[*].follow_ups[*].type' then
-    perform tickwork.enqueue_follow_ups(settle_jobs.outcomes, statuses);
-  end if;
-
   return query
-  select outcome.job_id, coalesce(statuses ? outcome.job_id::text, false), statuses ->> outcome.job_id::text
-  from unnest(parsed) as outcome;
+  select *
+  from unnest(tickwork.settle_given(settle_jobs.outcomes));
 end
 $$;
 
@@ -34,23 +185,7 @@ as $$
 declare
   parsed tickwork.outcome[];
   is_in_order boolean;
-  single jsonb;
 begin
-  -- What nearly every function sends.
-  if jsonb_typeof(outcomes_from.outcomes) = 'array' and jsonb_array_length(outcomes_from.outcomes) = 1 then
-    single := outcomes_from.outcomes -> 0;
-
-    if single @> '{"status": "done"}'
-      and single - array['job_id', 'lease_token', 'status', 'result', 'logs'] = '{}'
-      and octet_length(single::text) < 65536
-    then
-      return array[row(
-        single ->> 'job_id', single ->> 'lease_token', 'done', nullif(single -> 'result', 'null'), null, null, true,
-        null, right(single ->> 'logs', 8000)
-      )::tickwork.outcome];
-    end if;
-  end if;
-
   -- Only what is not plainly in order is looked at closely: that raises, and says what is wrong.
   if jsonb_typeof(outcomes_from.outcomes) is distinct from 'array'
     or jsonb_array_length(outcomes_from.outcomes) > 10000
@@ -189,6 +324,10 @@ alter function tickwork.settle_jobs owner to tickwork_owner;
 
 revoke execute on function
   tickwork.settle_jobs,
+  tickwork.settle_given,
+  tickwork.settle_mixed,
+  tickwork.done_jobs_from,
+  tickwork.is_plainly_done,
   tickwork.outcomes_from,
   tickwork.enqueue_follow_ups,
   tickwork.check_outcomes,
@@ -196,6 +335,10 @@ revoke execute on function
 from public, anon, authenticated, service_role;
 
 grant execute on function
+  tickwork.settle_given,
+  tickwork.settle_mixed,
+  tickwork.done_jobs_from,
+  tickwork.is_plainly_done,
   tickwork.outcomes_from,
   tickwork.enqueue_follow_ups,
   tickwork.check_outcomes

@@ -1,5 +1,32 @@
 -- running -> done, queued, failed, dead or cancelled, and queued -> running: one round trip, one commit
 
+-- What a worker goes by, and no more: every column of every job is written and read as text.
+
+create type tickwork.claimed_job as (
+  id uuid,
+  tenant_id uuid,
+  type text,
+  family text,
+  lane text,
+  payload jsonb,
+  attempts integer,
+  max_attempts integer,
+  lease_token uuid,
+  lease_seconds integer,
+  timeout_seconds integer,
+  worker_id text,
+  correlation_id text
+);
+
+create function tickwork.as_claimed(job public.jobs)
+returns tickwork.claimed_job
+language sql
+immutable
+return row(
+  (job).id, (job).tenant_id, (job).type, (job).family, (job).lane, (job).payload, (job).attempts, (job).max_attempts,
+  (job).lease_token, (job).lease_seconds, (job).timeout_seconds, (job).worker_id, (job).correlation_id
+)::tickwork.claimed_job;
+
 create function tickwork.settle_and_claim(
   outcomes jsonb,
   family text,
@@ -13,16 +40,27 @@ volatile
 security definer -- the worker may not update jobs itself
 set search_path = ''
 as $$
+declare
+  jobs public.jobs[];
+  done text;
 begin
-  select coalesce(json_agg(settled_job), '[]')
-  into settle_and_claim.settled
-  from tickwork.settle_jobs(settle_and_claim.outcomes) as settled_job;
-
-  select coalesce(json_agg(claimed_job), '[]')
-  into settle_and_claim.claimed
-  from tickwork.claim_jobs(
+  done := tickwork.check_claim(
     settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
-  ) as claimed_job;
+  )::text;
+
+  settle_and_claim.settled := array_to_json(tickwork.settle_given(settle_and_claim.outcomes));
+
+  jobs := tickwork.claim(
+    settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
+  );
+
+  if cardinality(jobs) = 1 then
+    settle_and_claim.claimed := array_to_json(array[tickwork.as_claimed(jobs[1])]);
+  else
+    select coalesce(json_agg(tickwork.as_claimed(job)), '[]')
+    into settle_and_claim.claimed
+    from unnest(jobs) as job;
+  end if;
 
   return next;
 end
@@ -58,8 +96,10 @@ comment on function public.settle_and_claim is
 alter function tickwork.settle_and_claim owner to tickwork_owner;
 
 revoke execute on function
+  tickwork.as_claimed,
   tickwork.settle_and_claim,
   public.settle_and_claim
 from public, anon, authenticated, service_role;
 
+grant execute on function tickwork.as_claimed to tickwork_owner;
 grant execute on function public.settle_and_claim, tickwork.settle_and_claim to tickwork_worker, service_role;

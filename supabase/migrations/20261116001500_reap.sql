@@ -49,7 +49,8 @@ begin
   ) as lapsed_job;
 
   if expired is not null then
-    perform tickwork.settle(expired);
+    perform tickwork.settle_undone(expired);
+    perform tickwork.note_settled(array(select lapsed.job_id from unnest(expired) as lapsed));
   end if;
 
   -- No verb leaves such a row, but a hand that edits the table might, and it would lie there for ever.

@@ -1,27 +1,5 @@
 -- The queue's own events: job.done, job.failed, job.dead and job.cancelled, for tenants that listen.
 
--- Asked before a job is settled, because afterwards nobody can tell a settled job from one that was lost. The rows
--- are locked in the order in which they will be settled.
-
-create function tickwork.heard_jobs(outcomes tickwork.outcome[])
-returns uuid[]
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  return array(
-    select jobs.id
-    from (select * from unnest(heard_jobs.outcomes) as given order by given.job_id) as outcome
-    join public.jobs on jobs.id = outcome.job_id
-    where jobs.id = any (array(select given.job_id from unnest(heard_jobs.outcomes) as given))
-      and jobs.lease_token = outcome.lease_token
-      and tickwork.is_heard_of(jobs.tenant_id, jobs.type, null)
-    for no key update of jobs
-  );
-end
-$$;
-
 create function tickwork.is_heard_of(tenant_id uuid, type text, event_type text)
 returns boolean
 language plpgsql
@@ -47,9 +25,6 @@ $$;
 
 comment on function tickwork.is_heard_of is
   'Whether the tenant wants to hear of this event of a job, or, where none is given, of any.';
-
-comment on function tickwork.heard_jobs is
-  'Of the jobs that are held under the tokens given, those whose tenant listens to what becomes of them.';
 
 create function tickwork.emit_job_events(job_ids uuid[])
 returns void
@@ -87,13 +62,11 @@ comment on function tickwork.emit_job_events is
   '-> queued. Emits an event for each of the jobs that has ended and whose tenant listens.';
 
 revoke execute on function
-  tickwork.heard_jobs,
   tickwork.is_heard_of,
   tickwork.emit_job_events
 from public, anon, authenticated, service_role;
 
 grant execute on function
-  tickwork.heard_jobs,
   tickwork.is_heard_of,
   tickwork.emit_job_events
 to tickwork_owner;

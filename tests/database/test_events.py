@@ -12,6 +12,8 @@ from tests.receivers import deliveries, emit, endpoint
 from tests.world import World
 from tickwork import events
 from tickwork.errors import InvalidRequest, LeaseLost
+from tickwork.jobs import FollowUp
+from tickwork.queue import lease_of
 from tickwork.webhooks import Webhooks
 
 
@@ -184,6 +186,24 @@ def test_the_jobs_of_a_batch_are_told_one_by_one(world: World) -> None:
         f"job.{outcome['status']}" for job, outcome in zip(jobs, outcomes, strict=True) if job.tenant_id == tenant
     )
     assert sorted(types(world)) == expected
+
+
+@pytest.mark.parametrize("is_in_a_batch", [False, True])
+def test_the_event_comes_after_the_follow_ups(world: World, is_in_a_batch: bool) -> None:
+    """Who emits holds allowances, and follow-ups with keys may have to wait for somebody who wants these."""
+    tenant = world.tenant()
+    endpoint(world, tenant)
+    job = world.running_job(tenant=tenant)
+    follow_up = FollowUp(type=job.type, dedupe_key="next")
+
+    if is_in_a_batch:
+        given = [{**lease_of(job), "status": "done", "follow_ups": [follow_up.model_dump(mode="json")]}]
+        world.queue.settle_jobs(given)
+    else:
+        world.queue.complete_job(job, follow_ups=[follow_up])
+
+    made = world.rows("select type from jobs where id <> %s order by created_at", job.id)
+    assert [each["type"] for each in made] == [job.type, "deliver_webhook"]
 
 
 def test_a_zombie_tells_nothing(world: World) -> None:

@@ -54,7 +54,9 @@ ARGUMENTS = """
     jobs=[{{"tenant_id":"{tenant}","type":"do_{word}"}}] requests={{"({new},{tenant},do_{word},{{}},0,,,,,,,,)"}}
     follow_ups=[{{"tenant_id":"{rival}","type":"do_{word}"}}] heartbeats=[{{"job_id":"{job}","lease_token":"{token}"}}]
     outcomes:jsonb=[{{"job_id":"{job}","lease_token":"{token}","status":"done"}}]
-    outcomes={{"({job},{token},done,,,,,,)"}} outcome=({job},{token},done,,,,,,)
+    outcomes={{"({job},{token},done,,,,,,)"}} outcome:jsonb={{}} outcome=({job},{token},failed,,,,t,0,)
+    ids={{"{job}"}} tokens={{"{token}"}} results={{null}} logs:text[]={{none}}
+    tenant_ids={{"{tenant}"}} line_ids={{{line}}} rooms={{100}} timeout_seconds=60
     place=({word},do_{word},0,{tenant},{word},now,1) rule=(lane,scope,5,100) barren={{}}
     state=running lease_expires_at=now finished_at= endings={{"({job},{token},released,,,,t,0,)"}}
     spot=({word},do_{word},0,{tenant},{word},{turn},{line},0,1,60,,t,t,f,f) turn_id={turn} line_id={line}
@@ -281,7 +283,7 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     populate_webhooks(world, tenant, word)
     populate_connectors(world, tenant, word)
     attempt = "select id, 7, tenant_id, family, now(), now(), 'failed' from jobs where tenant_id = %s"
-    world.run(f"insert into job_attempts {attempt}", tenant)
+    world.run(f"insert into tickwork.attempts {attempt}", tenant)
     for user in users:
         world.run("insert into memberships (tenant_id, user_id) values (%s, %s)", tenant, user)
 
@@ -400,7 +402,7 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
     """A call with every argument, one with those it needs, and one for each that may be left out."""
     signature, parameters = function["signature"], {each["name"]: each for each in function["parameters"]}
     name, rival = signature.partition("(")[0], scene.alpha if target.word == "beta" else scene.beta
-    is_leased = parameters.keys() & {"lease_token", "heartbeats", "outcomes", "outcome", "endings"}
+    is_leased = parameters.keys() & {"lease_token", "tokens", "heartbeats", "outcomes", "outcome", "endings"}
     job = target.jobs["running" if is_leased else "dead" if "retry" in name else "queued"]
     search_key = str(target.tenant)[-6:]
     filled = ARGUMENTS.format(**target._asdict(), job=job, rival=rival.tenant, new=uuid4(), search_key=search_key)
@@ -636,7 +638,7 @@ MUTANTS = {
     leaks: [
         f"{SEES} (true)",
         f"{SEES} (current_setting('request.jwt.claims', true) is null or {IS_OWN})",
-        "alter table public.job_attempts disable row level security",
+        "alter table tickwork.attempts disable row level security",
         f"{ALL_JOBS}; grant select on public.all_jobs to authenticated",
         "create function public.peek() returns setof public.jobs security definer language sql as 'table public.jobs'",
         hole("check_caller", "if tickwork.caller_is_service()", "return; if true"),
@@ -644,7 +646,7 @@ MUTANTS = {
         hole("lock_job_for_caller", "tickwork.caller_is_service()", "true"),
         hole("lock_job_for_caller", "errcode = 'TWJOB'", TELLTALE),
         hole("lock_endpoint_for_caller", "tickwork.may_act_for(webhook_endpoints.tenant_id)", "true"),
-        hole("settle", "jobs.lease_token = outcome.lease_token", "true"),
+        hole("settle_undone", "jobs.lease_token = outcome.lease_token", "true"),
         hole("hold_lane_of_job", "jobs.lease_token = hold_lane_of_job.lease_token", "true"),
         "create policy p on tickwork.lines for select to anon using (true); grant select on tickwork.lines to anon; "
         "grant usage on schema tickwork to anon",

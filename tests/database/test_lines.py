@@ -2,9 +2,12 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from threading import Barrier
 from typing import Any
 from uuid import UUID
+
+import pytest
 
 from tests.crowd import (
     claim_all,
@@ -17,6 +20,7 @@ from tests.crowd import (
 )
 from tests.waiting import until
 from tests.world import World
+from tickwork.jobs import Job
 from tickwork.queue import Queue
 
 
@@ -155,3 +159,77 @@ def test_no_job_is_overlooked_while_lines_open_and_close(world: World) -> None:
         workers.result()
 
     assert sorted(claimed) == sorted(enqueued)
+
+
+def test_a_single_job_is_started_without_opening_its_line(world: World) -> None:
+    world.job()
+    world.queue.complete_job(world.claim())
+    assert world.queue.claim_next_job("test") is None
+    for _ in range(3):
+        job = world.job()
+
+        assert world.claim().id == job.id
+        assert world.queue.claim_next_job("test") is None
+        assert world.value("select count(*) from tickwork.turns where is_open") == 0
+        assert world.value("select count(*) from tickwork.wakes") == 0
+
+
+def test_jobs_that_wait_behind_a_single_one_take_turns(world: World) -> None:
+    world.queue.complete_job(world.running_job())
+    assert world.queue.claim_next_job("test") is None
+    large, small = world.tenant(), world.tenant()
+    enqueue(world, large, 5)
+
+    first = world.claim()
+    world.job(tenant=small)
+    following = [world.claim().tenant_id for _ in range(3)]
+
+    assert first.tenant_id == large
+    assert small in following
+    assert len(claim_all(world)) == 2
+
+
+def test_a_later_job_of_a_line_that_was_never_opened_is_found(world: World) -> None:
+    world.queue.complete_job(world.running_job())
+    assert world.queue.claim_next_job("test") is None
+    tenant, soon = world.tenant(), datetime.now(UTC) + timedelta(seconds=0.5)
+    now, later = world.service.enqueue_jobs(
+        [{"tenant_id": str(tenant), "type": "greet_person", "run_at": at} for at in (None, soon.isoformat())]
+    )
+
+    assert world.claim().id == now.id
+    found: list[Job] = []
+
+    def look() -> bool:
+        found.extend(claim_all(world))
+        return bool(found)
+
+    until(look)
+    assert [job.id for job in found] == [later.id]
+
+
+def test_of_two_jobs_that_were_woken_the_more_urgent_one_comes_first(world: World) -> None:
+    world.queue.complete_job(world.running_job())
+    assert world.queue.claim_next_job("test") is None
+    world.job()
+    urgent = world.job(tenant=world.tenant(), priority=9)
+
+    assert world.claim().id == urgent.id
+
+
+@pytest.mark.parametrize("obstacle", ["pause_type", "pause_tenant", "limit"])
+def test_a_single_job_is_not_started_past_what_is_in_its_way(world: World, obstacle: str) -> None:
+    tenant = world.tenant()
+    world.queue.complete_job(world.running_job(tenant=tenant))
+    assert world.queue.claim_next_job("test") is None
+    match obstacle:
+        case "pause_type":
+            world.service.pause_jobs(type="greet_person")
+        case "pause_tenant":
+            world.service.pause_jobs(tenant_id=tenant)
+        case _:
+            world.run("update job_types set max_running = 1")
+            world.running_job(tenant=tenant)
+    world.job(tenant=tenant)
+
+    assert world.queue.claim_next_job("test") is None

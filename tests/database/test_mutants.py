@@ -38,32 +38,36 @@ class Mutant:
     arguments: tuple[Any, ...] = ()
 
 
+FENCES = {
+    "done": ("tickwork.settle_done", "jobs.lease_token = settle_done.tokens[array_position(settle_done.ids, jobs.id)]"),
+    "undone": ("tickwork.settle_undone", "jobs.lease_token = outcome.lease_token"),
+}
 # Written so that no line of the suite is a copy of the SQL: just enough of it to be found.
 MUTANTS = [
     Mutant(
         "C1 one job too many",
-        "tickwork.claim_jobs",
-        "limit room",
-        "limit room + 1",
+        "tickwork.start_jobs",
+        "limit line.room",
+        "limit line.room + 1",
         test_claim.test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan,
     ),
     Mutant(
         "C3 a claim waits for another",
-        "tickwork.claim_jobs",
+        "tickwork.start_job",
         "for no key update skip locked",
         "for no key update",
         test_claim.test_a_claim_in_flight_hides_its_job_but_no_other,
     ),
     Mutant(
         "C4 locks what it does not take",
-        "tickwork.claim_jobs",
-        "return query",
-        "perform from public.jobs where jobs.status = 'queued' for update skip locked; return query",
+        "tickwork.start_jobs",
+        "begin",
+        "begin perform from public.jobs where jobs.status = 'queued' for update skip locked;",
         test_claim.test_a_claim_locks_only_what_it_takes,
     ),
     Mutant(
         "C6 the future blocks its lane",
-        "tickwork.claim_jobs",
+        "tickwork.start_job",
         "and due.attempts < due.max_attempts",
         "and not exists (select from public.jobs as peer where peer.lane = due.lane and peer.id <> due.id)",
         test_claim.test_a_future_job_of_the_same_lane_and_key_blocks_nobody,
@@ -77,8 +81,8 @@ MUTANTS = [
     ),
     Mutant(
         "C9 due only after its time",
-        "tickwork.claim_jobs",
-        "due.run_at <= due_by",
+        "tickwork.start_job",
+        "due.run_at <= start_job.due_by",
         "due.run_at < now()",
         test_claim.test_a_job_is_due_from_its_very_run_at,
     ),
@@ -98,7 +102,7 @@ MUTANTS = [
     ),
     Mutant(
         "C12 a claim blocks its children",
-        "tickwork.claim_jobs",
+        "tickwork.start_job",
         "for no key update skip locked",
         "for update skip locked",
         test_claim.test_a_child_row_can_be_written_while_the_job_is_claimed,
@@ -116,8 +120,7 @@ MUTANTS = [
     *(
         Mutant(
             f"L1 {verb} by status only",
-            "tickwork.settle" if verb == "complete" else "tickwork.settle_undone",
-            "jobs.lease_token = outcome.lease_token",
+            *FENCES["done" if verb == "complete" else "undone"],
             "true",
             test_lease.test_a_stale_token_changes_nothing_and_raises,
             (verb,),
@@ -155,7 +158,7 @@ MUTANTS = [
     ),
     Mutant(
         "L7 a lease from the start of the transaction",
-        "tickwork.claim_jobs",
+        "tickwork.start_job",
         "lease_expires_at = clock_timestamp()",
         "lease_expires_at = now()",
         test_lease.test_a_lease_taken_late_in_a_long_transaction_is_not_born_expired,
@@ -184,16 +187,15 @@ MUTANTS = [
     ),
     Mutant(
         "L11 a token per worker",
-        "tickwork.claim_jobs",
+        "tickwork.start_job",
         "gen_random_uuid()",
-        "md5(claim_jobs.worker_id)::uuid",
+        "md5(start_job.worker_id)::uuid",
         test_lease.test_a_stale_token_changes_nothing_and_raises,
         ("complete",),
     ),
     Mutant(
         "L12 an attempt ended twice",
-        "tickwork.settle",
-        "jobs.lease_token = outcome.lease_token",
+        *FENCES["done"],
         "true",
         test_lease.test_a_token_is_worth_nothing_once_the_job_has_ended,
         ("complete",),
@@ -273,7 +275,7 @@ MUTANTS = [
     ),
     Mutant(
         "a tenant served that stays at the head",
-        "tickwork.claim_jobs",
+        "tickwork.claim_in_turn",
         "% turns.weight when 0 then",
         "% turns.weight when -1 then",
         test_turns.test_a_newcomer_is_served_within_one_round,
@@ -331,7 +333,7 @@ MUTANTS = [
     ),
     Mutant(
         "a line hidden by the claim that opens it",
-        "tickwork.claim_jobs",
+        "tickwork.claim",
         "spot.turn_id is null and spot.is_woken",
         "false",
         test_lines.test_a_claim_that_is_opening_a_line_hides_no_other_job,
@@ -350,13 +352,56 @@ MUTANTS = [
     *(
         Mutant(
             f"a limit of a {kind} that no ending job opens again",
-            "tickwork.settle",
-            "perform tickwork.open_gates(settle.outcomes);",
+            "tickwork.note_settled",
+            "perform tickwork.open_gates(note_settled.ids);",
             "null;",
             test_limits.test_exactly_so_many_run_and_each_that_ends_lets_one_start_at_once,
             (kind,),
         )
         for kind in ("type", "tenant", "lane")
+    ),
+    Mutant(
+        "a single job that is not the only one",
+        "tickwork.claim_woken",
+        "and other.id <> wakes.id",
+        "and false",
+        test_lines.test_of_two_jobs_that_were_woken_the_more_urgent_one_comes_first,
+    ),
+    Mutant(
+        "a wake that is gone though more jobs wait",
+        "tickwork.claim_woken",
+        "and jobs.status = 'queued'",
+        "and false",
+        test_lines.test_jobs_that_wait_behind_a_single_one_take_turns,
+    ),
+    Mutant(
+        "a single job of a limited type",
+        "tickwork.claim_woken",
+        "and not made_of.is_limited",
+        "",
+        test_lines.test_a_single_job_is_not_started_past_what_is_in_its_way,
+        ("limit",),
+    ),
+    Mutant(
+        "the same tenants get what is left of each batch",
+        "tickwork.claim_rounds",
+        "interval '1 microsecond'",
+        "interval '0'",
+        test_turns.test_what_is_left_of_a_batch_goes_to_one_tenant_after_the_other,
+    ),
+    Mutant(
+        "a batch that sees the highest priority only",
+        "tickwork.claim_rounds",
+        "peer.priority = peer.lowest_priority",
+        "true",
+        test_turns.test_small_batches_do_not_starve_a_lower_priority_behind_many_tenants,
+    ),
+    Mutant(
+        "one result for all",
+        "tickwork.settle_done",
+        "settle_done.results[array_position(settle_done.ids, jobs.id)]",
+        "settle_done.results[1]",
+        test_settle.test_each_of_many_done_jobs_has_its_own_result_and_logs,
     ),
     Mutant(
         "starts that no rate counts",

@@ -59,11 +59,14 @@ MAY_EXECUTE = {
         tickwork.open_lines tickwork.close_line tickwork.shut_line tickwork.shut_turn tickwork.is_held
         tickwork.what_turns_are_made_of tickwork.wake_forgotten_lines
         tickwork.rules_of tickwork.admit tickwork.count_running tickwork.tokens_left tickwork.spend_tokens tickwork.shut
-        tickwork.check_claim tickwork.next_spot tickwork.next_woken_spot tickwork.longest_waiting_priority
+        tickwork.check_claim tickwork.claim tickwork.claim_in_turn tickwork.claim_rounds tickwork.start_jobs
+        tickwork.start_job tickwork.claim_woken
+        tickwork.next_spot tickwork.next_woken_spot tickwork.longest_waiting_priority
         tickwork.head_of_other_types tickwork.rounds_for tickwork.share_of tickwork.move_on tickwork.count_starts
-        tickwork.settle tickwork.settle_undone tickwork.settle_one tickwork.open_gates
+        tickwork.settle_done tickwork.settle_undone tickwork.note_settled tickwork.settle_one tickwork.open_gates
         tickwork.status_after tickwork.backoff_seconds
         tickwork.error_code tickwork.error_message
+        tickwork.settle_given tickwork.settle_mixed tickwork.done_jobs_from tickwork.is_plainly_done tickwork.as_claimed
         tickwork.outcomes_from tickwork.check_outcomes tickwork.enqueue_follow_ups
         tickwork.reap tickwork.lock_job_for_caller tickwork.raise_wrong_status
         tickwork.hmac_sha256 tickwork.call_secret tickwork.call_function tickwork.count_due tickwork.wake_function
@@ -74,7 +77,7 @@ MAY_EXECUTE = {
         tickwork.bound_lane tickwork.free_lane tickwork.check_purge
         tickwork.emit_event tickwork.check_event tickwork.enqueue_deliveries tickwork.endpoint_lane
         tickwork.enqueue_late_deliveries tickwork.enqueue_late_deliveries_of tickwork.end_deliveries tickwork.hears
-        tickwork.heard_jobs tickwork.is_heard_of tickwork.emit_job_events
+        tickwork.is_heard_of tickwork.emit_job_events
         tickwork.judge_endpoint tickwork.open_breaker tickwork.close_breaker tickwork.hasten_deliveries
         tickwork.delivery_family tickwork.disable_endpoint
         tickwork.raise_no_delivery tickwork.redeliver tickwork.may_act_for tickwork.lock_endpoint_for_caller
@@ -107,7 +110,8 @@ MAY_TOUCH = {
     "public.events": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.webhook_deliveries": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.jobs": "authenticated=r service_role=r tickwork_owner=arwd",
-    "public.job_attempts": "authenticated=r service_role=r tickwork_owner=arwd",
+    "public.job_attempts": "authenticated=r service_role=r",
+    "tickwork.attempts": "authenticated=r service_role=r tickwork_owner=arwd",
     **{f"public.jobs.{column}": "authenticated=a service_role=a" for column in CLIENT_COLUMNS.split(", ")},
     **{f"public.documents.{column}": "authenticated=a" for column in DOCUMENT_COLUMNS.split(", ")},
     **{f"tickwork.{table}": "tickwork_owner=arwd" for table in INNER_TABLES.split()},

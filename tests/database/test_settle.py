@@ -1,5 +1,6 @@
 """running -> done, queued, failed, dead or cancelled."""
 
+import random
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.world import World
 from tickwork.errors import InvalidRequest
 from tickwork.jobs import FollowUp
+from tickwork.queue import lease_of
 
 
 def test_a_completed_job_is_done_with_its_result(world: World) -> None:
@@ -229,6 +231,58 @@ def test_many_outcomes_are_settled_like_single_ones(world: World) -> None:
     assert (world.reload(retried).attempts, world.reload(released).attempts) == (1, 0)
     assert world.attempts(released) == []
     assert world.claim().type == "thank_person"
+
+
+def test_an_attempt_that_went_well_is_told_by_the_job_itself_unless_it_logged_something(world: World) -> None:
+    quiet, talkative = world.running_job(), world.running_job()
+    world.queue.complete_job(quiet)
+    world.queue.complete_job(talkative, logs="read 3 pages")
+
+    told = [(each["number"], each["status"], each["worker_id"], each["logs"]) for each in world.attempts(quiet)]
+    assert told == [(1, "done", quiet.worker_id, None)]
+    assert [each["logs"] for each in world.attempts(talkative)] == ["read 3 pages"]
+    assert world.value("select job_id from tickwork.attempts") == talkative.id
+    ended = world.reload(quiet)
+    assert world.attempts(quiet)[0]["started_at"] == ended.started_at
+    assert world.attempts(quiet)[0]["finished_at"] == ended.finished_at
+
+
+def test_an_attempt_whose_number_was_used_before_is_told_once(world: World) -> None:
+    job = world.running_job()
+    world.queue.fail_job(job, {"code": "NO"})
+    world.run("update jobs set attempts = 0, run_at = now() where id = %s", job.id)
+    world.queue.complete_job(world.claim())
+
+    assert [each["status"] for each in world.attempts(job)] == ["failed"]
+
+
+def test_each_of_many_done_jobs_has_its_own_result_and_logs(world: World) -> None:
+    jobs = [world.running_job() for _ in range(5)]
+    random.shuffle(jobs)
+    outcomes = [
+        {**lease_of(job), "status": "done", "result": {"number": n}, **({"logs": f"log {n}"} if n % 2 else {})}
+        for n, job in enumerate(jobs)
+    ]
+
+    settled = world.queue.settle_jobs(outcomes)
+
+    assert [(row["job_id"], row["is_held"], row["status"]) for row in settled] == [
+        (job.id, True, "done") for job in jobs
+    ]
+    assert [world.reload(job).result for job in jobs] == [{"number": n} for n in range(5)]
+    assert [world.attempts(job)[0]["logs"] for job in jobs] == [None, "log 1", None, "log 3", None]
+
+
+def test_the_token_of_another_job_of_the_batch_settles_nothing(world: World) -> None:
+    one, other = world.running_job(), world.running_job()
+    pairs = [(one.id, other.lease_token), (other.id, one.lease_token)]
+
+    settled = world.queue.settle_jobs(
+        [{"job_id": str(id), "lease_token": str(token), "status": "done"} for id, token in pairs]
+    )
+
+    assert [row["is_held"] for row in settled] == [False, False]
+    assert {world.reload(job).status for job in (one, other)} == {"running"}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -16,15 +16,15 @@ from tests.crowd import (
     with_workers,
 )
 from tests.world import World
-from tickwork.jobs import Job
+from tickwork.jobs import ClaimedJob, Job
 from tickwork.queue import Queue
 
 Claims = Callable[[World, int], list[Job]]
 HOW = pytest.mark.parametrize("claim", [claim_one_by_one, claim_in_batches])
 
 
-def settle_and_claim(world: World, claims: int) -> list[Job]:
-    jobs: list[Job] = []
+def settle_and_claim(world: World, claims: int) -> list[ClaimedJob]:
+    jobs: list[ClaimedJob] = []
     while len(jobs) < claims:
         done = [{"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"} for job in jobs[-1:]]
         jobs += world.queue.settle_and_claim(done, "test")[1]
@@ -46,7 +46,9 @@ def test_small_tenants_do_not_wait_for_a_large_one(world: World) -> None:
 @pytest.mark.parametrize(
     ("claim", "claims"), [(claim_one_by_one, 4000), (claim_in_batches, 4000), (settle_and_claim, 1000)]
 )
-def test_shares_follow_the_weights(world: World, claim: Claims, claims: int) -> None:
+def test_shares_follow_the_weights(
+    world: World, claim: Callable[[World, int], Sequence[ClaimedJob]], claims: int
+) -> None:
     light, heavy, _ = world.tenant(), world.tenant(), world.type()
     world.run("update organizations set weight = 3 where id = %s", heavy)
     for tenant in (light, heavy):
@@ -57,6 +59,43 @@ def test_shares_follow_the_weights(world: World, claim: Claims, claims: int) -> 
     assert jobs.total() == claims
     assert jobs[light] == pytest.approx(claims / 4, rel=0.05)
     assert jobs[heavy] == pytest.approx(claims * 3 / 4, rel=0.05)
+
+
+@pytest.mark.parametrize("batch_size", [3, 10, 25])
+def test_batches_that_do_not_divide_evenly_follow_the_weights(world: World, batch_size: int) -> None:
+    light, heavy, _ = world.tenant(), world.tenant(), world.type()
+    world.run("update organizations set weight = 3 where id = %s", heavy)
+    for tenant in (light, heavy):
+        enqueue(world, tenant, 500)
+
+    jobs = [job for _ in range(600 // batch_size) for job in world.queue.claim_jobs("test", batch_size)]
+
+    assert len(jobs) == 600
+    assert shares(jobs)[light] == pytest.approx(150, abs=3)
+
+
+def test_what_is_left_of_a_batch_goes_to_one_tenant_after_the_other(world: World) -> None:
+    tenants = [world.tenant() for _ in range(3)]
+    world.type()
+    for tenant in tenants:
+        enqueue(world, tenant, 50)
+    world.claim()
+
+    batches = [shares(world.queue.claim_jobs("test", 10)) for _ in range(3)]
+
+    assert [sorted(batch.values()) for batch in batches] == [[3, 3, 4]] * 3
+    assert sum(batches, Counter()) == dict.fromkeys(tenants, 10)
+
+
+def test_a_batch_takes_the_higher_priority_first_and_fills_up_with_the_lower(world: World) -> None:
+    first, second, _ = world.tenant(), world.tenant(), world.type()
+    enqueue(world, first, 4, priority=5)
+    enqueue(world, second, 20)
+
+    jobs = world.queue.claim_jobs("test", 10)
+
+    assert [job.priority for job in jobs].count(5) == 4
+    assert len(jobs) == 10
 
 
 def test_a_change_of_weight_holds_for_turns_that_exist(world: World) -> None:
@@ -151,6 +190,17 @@ def test_every_tenth_start_of_a_turn_goes_to_a_lower_priority_and_no_more(world:
     jobs = claim(world, 200)
 
     assert Counter(job.priority for job in jobs) == pytest.approx({9: 180, 0: 20}, abs=2)
+
+
+def test_small_batches_do_not_starve_a_lower_priority_behind_many_tenants(world: World) -> None:
+    world.type()
+    for _ in range(5):
+        enqueue(world, world.tenant(), 40, priority=9)
+    enqueue(world, world.tenant(), 10)
+
+    jobs = [job for _ in range(50) for job in world.queue.claim_jobs("test", 3)]
+
+    assert Counter(job.priority for job in jobs)[0] >= 5
 
 
 def test_all_lower_priorities_progress(world: World) -> None:
