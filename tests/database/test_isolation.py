@@ -56,6 +56,7 @@ ARGUMENTS = """
     outcomes:jsonb=[{{"job_id":"{job}","lease_token":"{token}","status":"done"}}]
     outcomes={{"({job},{token},done,,,,,,)"}} outcome=({job},{token},done,,,,,,)
     place=({word},do_{word},0,{tenant},{word},now,1) rule=(lane,scope,5,100) barren={{}}
+    places={{"({word},do_{word},0,{tenant},{word},now,1)"}}
     state=running lease_expires_at=now finished_at= endings={{"({job},{token},released,,,,t,0,)"}}
     spot=({word},do_{word},0,{tenant},{word},{turn},{line},0,1,60,,t,t,f,f) turn_id={turn} line_id={line}
     job_type=(do_{word},{word},,,300,4,[60],60,,,,{{}},t,,) statuses:jsonb={{"{job}":"done"}} statuses=no jobs:integer=1
