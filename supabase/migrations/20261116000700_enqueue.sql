@@ -247,7 +247,7 @@ begin
 end
 $$;
 
--- Without those whose key or id is taken, which is a third more work for each.
+-- Without those whose key or id is taken, which is a sixth more work for each.
 
 create function tickwork.insert_missing_jobs(requests tickwork.job_request[])
 returns void
