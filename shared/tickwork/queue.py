@@ -36,22 +36,27 @@ class Queue:
         max_attempts: int | None = None,
         correlation_id: str | None = None,
     ) -> EnqueuedJob:
-        (row,) = self._call(
-            "enqueue_job",
-            # Without a key a repeat after a broken connection might enqueue the job twice.
-            repeatable=idempotency_key is not None,
-            tenant_id=tenant_id,
-            type=type,
-            payload=as_given({} if payload is None else payload),
-            priority=priority,
-            run_at=run_at,
-            idempotency_key=idempotency_key,
-            dedupe_key=dedupe_key,
-            lane=lane,
-            max_attempts=max_attempts,
-            correlation_id=correlation_id,
-        )
-        return EnqueuedJob(**row)
+        options = {
+            "priority": priority or None,
+            "run_at": run_at,
+            "idempotency_key": idempotency_key,
+            "dedupe_key": dedupe_key,
+            "lane": lane,
+            "max_attempts": max_attempts,
+            "correlation_id": correlation_id,
+        }
+        arguments = {
+            "tenant_id": tenant_id,
+            "type": type,
+            "payload": as_given({} if payload is None else payload),
+            **{name: value for name, value in options.items() if value is not None},
+        }
+        check_integers(arguments)
+        # One column to read instead of 33.
+        query = f"select to_json({call('enqueue_job', arguments)})::text as job"
+        # Without a key a repeat after a broken connection might enqueue the job twice.
+        (row,) = self.database.rows(query, arguments, repeatable=idempotency_key is not None)
+        return EnqueuedJob.model_validate_json(row["job"])
 
     def enqueue_jobs(self, jobs: Sequence[Json]) -> list[Receipt]:
         """Enqueue all of them or none; a receipt for each, in their order."""
@@ -258,7 +263,11 @@ def perform(write: Write, connection: Connection) -> None:
 
 
 def statement(function: str, arguments: Mapping[str, Any]) -> str:
-    return f"select * from public.{function}({', '.join(f'{name} => %({name})s' for name in arguments)})"
+    return f"select * from {call(function, arguments)}"
+
+
+def call(function: str, arguments: Mapping[str, Any]) -> str:
+    return f"public.{function}({', '.join([f'{name} => %({name})s' for name in arguments])})"
 
 
 def check_integers(arguments: Mapping[str, Any]) -> None:

@@ -174,7 +174,7 @@ comment on table tickwork.buckets is 'How many starts a rate limit has left, as 
 -- one tenant need not wait for each other.
 
 create table tickwork.allowances (
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null,
   jobs_left integer not null
 )
 with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1);
@@ -201,6 +201,9 @@ begin
 
   delete from tickwork.wakes
   where wakes.tenant_id = old.id;
+
+  delete from tickwork.allowances
+  where allowances.tenant_id = old.id;
 
   delete from tickwork.holds
   where starts_with(holds.scope, tickwork.tenant_scope(old.id));

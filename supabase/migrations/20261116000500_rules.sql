@@ -143,6 +143,15 @@ begin
       using errcode = 'TWBIG', hint = 'Send them in several batches.';
   end if;
 
+  -- Hardly ever is one wrong, and to say which takes three times as long.
+  perform
+  from jsonb_array_elements(check_objects.objects) as object(value)
+  where case jsonb_typeof(object.value) when 'object' then object.value - check_objects.names <> '{}' else true end;
+
+  if not found then
+    return;
+  end if;
+
   select format(
     '%s[%s]: %s',
     check_objects.field, object.ordinality - 1, coalesce('unknown field ' || name.of_field, 'must be an object')

@@ -128,29 +128,29 @@ language plpgsql
 volatile
 set search_path = ''
 as $$
+declare
+  left_over integer;
+  done text;
 begin
-  with free as (
-    select allowances.ctid
-    from tickwork.allowances
-    where allowances.tenant_id = take_allowance.tenant_id
-      and allowances.jobs_left >= take_allowance.jobs
+  -- Replaced and not updated: of a row that was updated meanwhile the lock would stay with whoever came too late.
+  delete from tickwork.allowances
+  where allowances.ctid = (
+    select free.ctid
+    from tickwork.allowances as free
+    where free.tenant_id = take_allowance.tenant_id
+      and free.jobs_left >= take_allowance.jobs
     limit 1
     for update skip locked
-  ),
-  -- Replaced and not updated: of a row that was updated meanwhile the lock would stay with whoever came too late.
-  taken as (
-    delete from tickwork.allowances
-    using free
-    where allowances.ctid = free.ctid
-    returning allowances.jobs_left
   )
-  insert into tickwork.allowances (tenant_id, jobs_left)
-  select take_allowance.tenant_id, taken.jobs_left - take_allowance.jobs
-  from taken;
+  returning allowances.jobs_left - take_allowance.jobs into left_over;
 
-  if not found then
-    perform tickwork.renew_allowances(take_allowance.tenant_id);
+  if left_over is null then
+    done := tickwork.renew_allowances(take_allowance.tenant_id)::text;
+    return;
   end if;
+
+  insert into tickwork.allowances (tenant_id, jobs_left)
+  values (take_allowance.tenant_id, left_over);
 end
 $$;
 
@@ -306,49 +306,70 @@ begin
 end
 $$;
 
+create function tickwork.announce(places tickwork.place[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  place tickwork.place;
+  done text;
+begin
+  -- All of a tenant at once, and tenants in their order, so that no two wait for each other in a circle.
+  perform tickwork.take_allowance(tenant.id, tenant.jobs)
+  from (
+    select listed.tenant_id, sum(listed.jobs)::integer
+    from unnest(announce.places) as listed
+    group by listed.tenant_id
+    order by listed.tenant_id
+  ) as tenant(id, jobs);
+
+  foreach place in array announce.places loop
+    done := tickwork.announce_place(place)::text;
+  end loop;
+end
+$$;
+
+create function tickwork.announce_place(place tickwork.place)
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  done text;
+begin
+  -- From now on this transaction holds what others may have to wait for.
+  done := set_config('tickwork.has_enqueued', 'yes', true);
+
+  if current_setting('synchronous_commit') = 'off' then
+    done := tickwork.wait_for_disk()::text;
+  end if;
+
+  done := tickwork.wake_line(place)::text;
+
+  if place.run_at <= clock_timestamp() then
+    done := pg_notify('tickwork', place.family)::text;
+  end if;
+end
+$$;
+
 create function tickwork.announce_jobs()
 returns trigger
 language plpgsql
 security definer -- nobody else may touch turns and allowances
 set search_path = ''
 as $$
-declare
-  places tickwork.place[];
-  place tickwork.place;
-  done text;
 begin
-  if current_setting('synchronous_commit') = 'off' then
-    perform tickwork.wait_for_disk();
-  end if;
-
-  select array_agg(grouped order by grouped.tenant_id)
-  into places
-  from (
-    select
+  perform tickwork.announce(array(
+    select row(
       inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane,
-      min(inserted.run_at), count(*)::integer
+      min(inserted.run_at), count(*)
+    )::tickwork.place
     from inserted
     group by inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane
-  ) as grouped;
-
-  if places is null then
-    return null;
-  end if;
-
-  foreach place in array places loop
-    done := tickwork.take_allowance(place.tenant_id, place.jobs)::text;
-  end loop;
-
-  -- From now on this transaction holds what others may have to wait for.
-  done := set_config('tickwork.has_enqueued', 'yes', true);
-
-  foreach place in array places loop
-    done := tickwork.wake_line(place)::text;
-
-    if place.run_at <= clock_timestamp() then
-      done := pg_notify('tickwork', place.family)::text;
-    end if;
-  end loop;
+  ));
 
   return null;
 end
@@ -358,6 +379,8 @@ create trigger announce_jobs
 after insert on public.jobs
 referencing new table as inserted
 for each statement
+-- The queue's own functions announce what they insert themselves.
+when (current_user <> 'tickwork_owner')
 execute function tickwork.announce_jobs();
 
 -- A hand that edits the table is heard as well: what it has made due is due, a lease that it has ended is over, and
@@ -405,9 +428,17 @@ revoke execute on function
   tickwork.renew_allowances,
   tickwork.share_out_allowances,
   tickwork.wake_line,
-  tickwork.notice_edit,
-  tickwork.announce_jobs
+  tickwork.announce,
+  tickwork.announce_place,
+  tickwork.announce_jobs,
+  tickwork.notice_edit
 from public, anon, authenticated, service_role;
 
 grant execute on function tickwork.check_job, tickwork.check_state to authenticated, service_role, tickwork_owner;
-grant execute on function tickwork.take_allowance, tickwork.renew_allowances, tickwork.wake_line to tickwork_owner;
+grant execute on function
+  tickwork.take_allowance,
+  tickwork.renew_allowances,
+  tickwork.wake_line,
+  tickwork.announce,
+  tickwork.announce_place
+to tickwork_owner;

@@ -18,6 +18,108 @@ create type tickwork.job_request as (
   source_ref text
 );
 
+create function tickwork.is_plain_job(
+  payload jsonb,
+  priority integer,
+  run_at timestamptz,
+  idempotency_key text,
+  dedupe_key text,
+  lane text,
+  max_attempts integer,
+  correlation_id text
+)
+returns boolean
+language plpgsql
+immutable
+set search_path = ''
+as $$
+declare
+  written constant text := is_plain_job.payload::text;
+begin
+  if jsonb_typeof(is_plain_job.payload) <> 'object' then
+    return false;
+  end if;
+
+  -- What is shorter has no room for anything wrong.
+  if octet_length(written) > 64 then
+    if not tickwork.is_plain(written) then
+      return false;
+    end if;
+  end if;
+
+  if is_plain_job.priority not between 0 and 100
+    or is_plain_job.run_at not between '1900-01-01 00:00Z' and '9998-12-31 00:00Z'
+  then
+    return false;
+  end if;
+
+  if num_nonnulls(
+    is_plain_job.idempotency_key, is_plain_job.dedupe_key, is_plain_job.lane, is_plain_job.max_attempts,
+    is_plain_job.correlation_id
+  ) = 0 then
+    return true;
+  end if;
+
+  return coalesce(is_plain_job.max_attempts, 1) between 1 and 25
+    and octet_length(coalesce(is_plain_job.idempotency_key, '-')) between 1 and 200
+    and octet_length(coalesce(is_plain_job.dedupe_key, '-')) between 1 and 200
+    and octet_length(coalesce(is_plain_job.lane, '-')) between 1 and 200
+    and octet_length(coalesce(is_plain_job.correlation_id, '-')) between 1 and 200;
+end
+$$;
+
+comment on function tickwork.is_plain_job is
+  'Whether check_job would find nothing wrong, whatever the type; what is not plain may still be in order.';
+
+-- Part of the two inserts that take it, and looks at each job once.
+
+create function tickwork.checked_rows(requests tickwork.job_request[])
+returns table (
+  id uuid,
+  tenant_id uuid,
+  type text,
+  family text,
+  payload jsonb,
+  priority integer,
+  run_at timestamptz,
+  idempotency_key text,
+  dedupe_key text,
+  lane text,
+  max_attempts integer,
+  correlation_id text,
+  source text,
+  source_ref text,
+  created_by uuid
+)
+language sql
+stable
+begin atomic
+  select
+    request.id, request.tenant_id, request.type, job_types.family, coalesce(request.payload, '{}'),
+    coalesce(request.priority, 0), coalesce(request.run_at, clock_timestamp()),
+    request.idempotency_key, request.dedupe_key, request.lane,
+    coalesce(request.max_attempts, job_types.max_attempts), request.correlation_id,
+    coalesce(request.source, 'manual'), request.source_ref, tickwork.caller_id()
+  from unnest(requests) with ordinality as request
+  left join public.job_types on job_types.key = request.type
+  where case
+    when job_types.is_active
+      and job_types.payload_schema is null
+      and tickwork.is_plain_job(
+        request.payload, request.priority, request.run_at, request.idempotency_key, request.dedupe_key, request.lane,
+        request.max_attempts, request.correlation_id
+      )
+    then true
+    -- Raises, and says what is wrong.
+    else tickwork.check_job(
+      request.type, job_types, coalesce(request.payload, '{}'), request.priority,
+      coalesce(request.run_at, clock_timestamp()), request.idempotency_key, request.dedupe_key, request.lane,
+      request.max_attempts, request.correlation_id
+    )::text = ''
+  end
+  order by request.ordinality;
+end;
+
 -- Only its row type is used: a job's row, and whether it was there before it was asked for.
 
 create view tickwork.enqueued_jobs
@@ -63,7 +165,7 @@ begin
 
   -- A second round is needed only when the job that held a key ended between the insert and the look.
   for round in 1 .. 10 loop
-    perform tickwork.insert_new_jobs(array(
+    perform tickwork.insert_missing_jobs(array(
       select request.job
       from unnest(insert_jobs.requests) with ordinality as listed
       cross join lateral (select insert_jobs.requests[listed.ordinality]) as request(job)
@@ -123,47 +225,60 @@ language plpgsql
 volatile
 set search_path = ''
 as $$
-declare
-  caller_id constant uuid := tickwork.caller_id();
 begin
-  -- Only what is not plainly in order is looked at one by one: that raises, and says what is wrong.
-  perform tickwork.check_job(
-    request.type, job_types, coalesce(request.payload, '{}'), request.priority,
-    coalesce(request.run_at, clock_timestamp()), request.idempotency_key, request.dedupe_key, request.lane,
-    request.max_attempts, request.correlation_id
-  )
-  from unnest(insert_new_jobs.requests) as request
-  left join public.job_types on job_types.key = request.type
-  where (
-    job_types.is_active
-    and job_types.payload_schema is null
-    and coalesce(jsonb_typeof(request.payload), 'object') = 'object'
-    and (request.payload is null or tickwork.is_plain(request.payload::text))
-    and coalesce(request.priority, 0) between 0 and 100
-    and coalesce(request.max_attempts, 1) between 1 and 25
-    and coalesce(request.run_at, clock_timestamp()) between '1900-01-01 00:00Z' and '9998-12-31 00:00Z'
-    and octet_length(coalesce(request.idempotency_key, '-')) between 1 and 200
-    and octet_length(coalesce(request.dedupe_key, '-')) between 1 and 200
-    and octet_length(coalesce(request.lane, '-')) between 1 and 200
-    and octet_length(coalesce(request.correlation_id, '-')) between 1 and 200
-  ) is not true;
-
   return query
   insert into public.jobs (
     id, tenant_id, type, family, payload, priority, run_at, idempotency_key, dedupe_key, lane,
     max_attempts, correlation_id, source, source_ref, created_by
   )
-  select
-    request.id, request.tenant_id, request.type, job_types.family, coalesce(request.payload, '{}'),
-    coalesce(request.priority, 0), coalesce(request.run_at, clock_timestamp()),
-    request.idempotency_key, request.dedupe_key, request.lane,
-    coalesce(request.max_attempts, job_types.max_attempts), request.correlation_id,
-    coalesce(request.source, 'manual'), request.source_ref, caller_id
-  from unnest(insert_new_jobs.requests) with ordinality as request
-  join public.job_types on job_types.key = request.type
-  order by request.ordinality
-  on conflict do nothing
+  select *
+  from tickwork.checked_rows(insert_new_jobs.requests)
   returning jobs.*;
+
+  perform tickwork.announce(array(
+    select row(
+      job_types.family, request.type, coalesce(request.priority, 0), request.tenant_id, request.lane,
+      min(coalesce(request.run_at, clock_timestamp())), count(*)
+    )::tickwork.place
+    from unnest(insert_new_jobs.requests) as request
+    join public.job_types on job_types.key = request.type
+    group by job_types.family, request.type, request.priority, request.tenant_id, request.lane
+  ));
+end
+$$;
+
+-- Without those whose key or id is taken, which is a sixth more work for each.
+
+create function tickwork.insert_missing_jobs(requests tickwork.job_request[])
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  places tickwork.place[];
+begin
+  with inserted as (
+    insert into public.jobs (
+      id, tenant_id, type, family, payload, priority, run_at, idempotency_key, dedupe_key, lane,
+      max_attempts, correlation_id, source, source_ref, created_by
+    )
+    select *
+    from tickwork.checked_rows(insert_missing_jobs.requests)
+    on conflict do nothing
+    returning jobs.*
+  )
+  select coalesce(array_agg(grouped), '{}')
+  into places
+  from (
+    select
+      inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane,
+      min(inserted.run_at), count(*)::integer
+    from inserted
+    group by inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane
+  ) as grouped;
+
+  perform tickwork.announce(places);
 end
 $$;
 
@@ -186,37 +301,47 @@ security definer -- max_attempts is no column that a client may insert
 set search_path = ''
 as $$
 declare
+  due_at constant timestamptz := coalesce(enqueue_job.run_at, clock_timestamp());
   enqueued tickwork.enqueued_jobs;
   done text;
 begin
-  done := tickwork.check_caller(enqueue_job.tenant_id)::text;
+  -- The insert itself finds the tenant, for the service.
+  if not tickwork.caller_is_service() then
+    done := tickwork.check_caller(enqueue_job.tenant_id)::text;
+  end if;
 
   -- Nearly always one statement is enough; whatever is not plainly in order goes the long way.
-  if num_nonnulls(enqueue_job.idempotency_key, enqueue_job.dedupe_key) = 0 then
+  if num_nonnulls(enqueue_job.idempotency_key, enqueue_job.dedupe_key) = 0
+    and tickwork.is_plain_job(
+      enqueue_job.payload, enqueue_job.priority, due_at, null, null, enqueue_job.lane, enqueue_job.max_attempts,
+      enqueue_job.correlation_id
+    )
+  then
     insert into public.jobs (
       tenant_id, type, family, payload, priority, run_at, lane, max_attempts, correlation_id, created_by
     )
     select
-      enqueue_job.tenant_id, job_types.key, job_types.family, enqueue_job.payload, coalesce(enqueue_job.priority, 0),
-      coalesce(enqueue_job.run_at, clock_timestamp()), enqueue_job.lane,
+      organizations.id, job_types.key, job_types.family, coalesce(enqueue_job.payload, '{}'),
+      coalesce(enqueue_job.priority, 0), due_at, enqueue_job.lane,
       coalesce(enqueue_job.max_attempts, job_types.max_attempts), enqueue_job.correlation_id, tickwork.caller_id()
     from public.job_types
+    join public.organizations on organizations.id = enqueue_job.tenant_id
     where job_types.key = enqueue_job.type
       and job_types.is_active
       and job_types.payload_schema is null
-      and jsonb_typeof(enqueue_job.payload) = 'object'
-      and tickwork.is_plain(enqueue_job.payload::text)
-      and coalesce(enqueue_job.priority, 0) between 0 and 100
-      and coalesce(enqueue_job.max_attempts, 1) between 1 and 25
-      and coalesce(enqueue_job.run_at, clock_timestamp()) between '1900-01-01 00:00Z' and '9998-12-31 00:00Z'
-      and octet_length(coalesce(enqueue_job.lane, '-')) between 1 and 200
-      and octet_length(coalesce(enqueue_job.correlation_id, '-')) between 1 and 200
     returning jobs.*, false into enqueued;
 
     if found then
+      done := tickwork.take_allowance(enqueued.tenant_id, 1)::text;
+      done := tickwork.announce_place(row(
+        enqueued.family, enqueued.type, enqueued.priority, enqueued.tenant_id, enqueued.lane, enqueued.run_at, 1
+      )::tickwork.place)::text;
+
       return enqueued;
     end if;
   end if;
+
+  done := tickwork.check_caller(enqueue_job.tenant_id)::text;
 
   select * into enqueued
   from tickwork.insert_jobs(array[row(
@@ -254,22 +379,10 @@ create function public.enqueue_job(
 returns tickwork.enqueued_jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.enqueue_job(
-    enqueue_job.tenant_id,
-    enqueue_job.type,
-    enqueue_job.payload,
-    enqueue_job.priority,
-    enqueue_job.run_at,
-    enqueue_job.idempotency_key,
-    enqueue_job.dedupe_key,
-    enqueue_job.lane,
-    enqueue_job.max_attempts,
-    enqueue_job.correlation_id
-  );
-$$;
+-- Parsed here and now, it becomes part of the statement that calls it.
+return tickwork.enqueue_job(
+  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id
+);
 
 comment on function public.enqueue_job is
   '-> queued. Answers the job''s row and whether it was there already (deduplicated): a repeated idempotency_key '
@@ -281,11 +394,20 @@ alter function tickwork.enqueue_job owner to tickwork_owner;
 revoke all on tickwork.enqueued_jobs from public, anon, authenticated, service_role;
 
 revoke execute on function
+  tickwork.is_plain_job,
+  tickwork.checked_rows,
   tickwork.insert_jobs,
   tickwork.insert_new_jobs,
+  tickwork.insert_missing_jobs,
   tickwork.enqueue_job,
   public.enqueue_job
 from public, anon, authenticated, service_role;
 
-grant execute on function tickwork.insert_jobs, tickwork.insert_new_jobs to tickwork_owner;
+grant execute on function
+  tickwork.is_plain_job,
+  tickwork.checked_rows,
+  tickwork.insert_jobs,
+  tickwork.insert_new_jobs,
+  tickwork.insert_missing_jobs
+to tickwork_owner;
 grant execute on function public.enqueue_job, tickwork.enqueue_job to authenticated, service_role;

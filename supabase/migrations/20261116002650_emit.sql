@@ -65,7 +65,7 @@ volatile
 set search_path = ''
 as $$
 begin
-  perform tickwork.insert_jobs(array(
+  perform tickwork.insert_missing_jobs(array(
     select row(
       webhook_deliveries.job_id,
       webhook_deliveries.tenant_id,

@@ -28,6 +28,19 @@ def test_a_job_takes_its_family_and_attempts_from_its_type(world: World) -> None
     assert (job.priority, job.source, job.payload) == (0, "manual", {"name": "Ada"})
 
 
+def test_what_is_null_is_as_if_it_were_left_out(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    columns = "payload, priority, max_attempts, lane, run_at <= clock_timestamp() as is_due"
+    left_out = world.rows(f"select {columns} from enqueue_job(%s, %s)", tenant, type)
+
+    null = world.rows(
+        f"select {columns} from enqueue_job(%s, %s, null, null, null, null, null, null, null, null)", tenant, type
+    )
+
+    assert null == left_out
+    assert left_out == [{"payload": {}, "priority": 0, "max_attempts": 4, "lane": None, "is_due": True}]
+
+
 def test_a_repeated_idempotency_key_answers_the_first_job_unchanged(world: World) -> None:
     first = world.service.enqueue_job(world.tenant(), world.type(), {"n": 1}, idempotency_key="k")
     world.queue.complete_job(world.claim(), {"ok": True})

@@ -58,6 +58,7 @@ ARGUMENTS = """
     ids={{"{job}"}} tokens={{"{token}"}} results={{null}} logs:text[]={{none}}
     tenant_ids={{"{tenant}"}} line_ids={{{line}}} rooms={{100}} timeout_seconds=60
     place=({word},do_{word},0,{tenant},{word},now,1) rule=(lane,scope,5,100) barren={{}}
+    places={{"({word},do_{word},0,{tenant},{word},now,1)"}}
     state=running lease_expires_at=now finished_at= endings={{"({job},{token},released,,,,t,0,)"}}
     spot=({word},do_{word},0,{tenant},{word},{turn},{line},0,1,60,,t,t,f,f) turn_id={turn} line_id={line}
     job_type=(do_{word},{word},,,300,4,[60],60,,,,{{}},t,,) statuses:jsonb={{"{job}":"done"}} statuses=no jobs:integer=1

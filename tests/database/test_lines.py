@@ -72,6 +72,15 @@ def test_a_job_that_becomes_due_is_found_though_its_line_was_closed(world: World
     assert world.reload(later).status == "running"
 
 
+def test_a_batch_of_now_and_later_is_found_now(world: World) -> None:
+    tenant, type = str(world.tenant()), world.type()
+    later = {"tenant_id": tenant, "type": type, "run_at": "2099-01-01T00:00Z"}
+
+    _, now, _ = world.service.enqueue_jobs([later, {"tenant_id": tenant, "type": type}, later])
+
+    assert [job.id for job in claim_all(world)] == [now.id]
+
+
 def test_a_claim_that_is_opening_a_line_hides_no_other_job(world: World) -> None:
     first, second = world.job(), world.job()
     opening = transaction(world)

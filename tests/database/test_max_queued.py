@@ -6,6 +6,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.crowd import enqueue, transaction, until_waiting_or_done
 from tests.world import World
@@ -238,3 +239,23 @@ def test_two_transactions_that_enqueue_bit_by_bit_do_not_deadlock(world: World) 
         both.result()
 
     assert queued(world, tenant) == 43
+
+
+def test_a_batch_for_several_lines_of_a_tenant_does_not_deadlock(world: World) -> None:
+    tenant = tenant_with_room(world, 80)
+    enqueue(world, tenant, 1)
+    undecided = transaction(world)
+    undecided.execute("select from enqueue_job(%s, 'greet_person')", [tenant])
+    lanes = ["few", *["many"] * 20, "also few"]
+    batch = [{"tenant_id": str(tenant), "type": "greet_person", "lane": lane} for lane in lanes]
+
+    with ThreadPoolExecutor(2) as pool:
+        counting = pool.submit(world.connect().execute, "select from enqueue_jobs(%s)", [Jsonb(batch[1:21])])
+        until_waiting_or_done(world, counting)
+        enqueuing = pool.submit(world.connect().execute, "select from enqueue_jobs(%s)", [Jsonb(batch)])
+        until_waiting_or_done(world, counting, enqueuing)
+        undecided.commit()
+        counting.result()
+        enqueuing.result()
+
+    assert queued(world, tenant) == 1 + 1 + 20 + 22

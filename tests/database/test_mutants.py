@@ -209,7 +209,7 @@ MUTANTS = [
     ),
     Mutant(
         "E2 the same key twice in a batch",
-        "tickwork.insert_new_jobs",
+        "tickwork.insert_missing_jobs",
         "on conflict do nothing",
         "",
         test_enqueue.test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins,

@@ -54,8 +54,9 @@ MAY_EXECUTE = {
     "tickwork_owner": """
         tickwork.family_scope tickwork.type_scope tickwork.tenant_scope tickwork.tenant_type_scope tickwork.lane_scope
         tickwork.is_plain tickwork.skip_disk tickwork.check_objects tickwork.check_delay
-        tickwork.take_allowance tickwork.renew_allowances tickwork.wake_line
-        tickwork.insert_jobs tickwork.insert_new_jobs tickwork.requests_from
+        tickwork.take_allowance tickwork.renew_allowances tickwork.wake_line tickwork.announce tickwork.announce_place
+        tickwork.is_plain_job tickwork.checked_rows tickwork.insert_jobs tickwork.insert_new_jobs
+        tickwork.insert_missing_jobs tickwork.requests_from
         tickwork.open_lines tickwork.close_line tickwork.shut_line tickwork.shut_turn tickwork.is_held
         tickwork.what_turns_are_made_of tickwork.wake_forgotten_lines
         tickwork.rules_of tickwork.admit tickwork.count_running tickwork.tokens_left tickwork.spend_tokens tickwork.shut
