@@ -562,6 +562,8 @@ set search_path = ''
 as $$
 declare
   done text;
+  claimed public.jobs[];
+  job public.jobs;
 begin
   done := tickwork.check_claim(
     claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
@@ -572,11 +574,15 @@ begin
     done := set_config('synchronous_commit', 'off', true);
   end if;
 
-  return query
-  select *
-  from unnest(tickwork.claim(
+  claimed := tickwork.claim(
     claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
-  ));
+  );
+
+  if claimed is not null then
+    foreach job in array claimed loop
+      return next job;
+    end loop;
+  end if;
 end
 $$;
 
@@ -587,6 +593,14 @@ immutable
 set search_path = ''
 as $$
 begin
+  if check_claim.family <> ''
+    and octet_length(check_claim.worker_id) between 1 and 200
+    and check_claim.max_jobs between 1 and 1000
+    and coalesce(check_claim.lease_seconds, 60) between 10 and 3600
+  then
+    return;
+  end if;
+
   if coalesce(check_claim.family, '') = '' then
     raise exception 'family: must not be empty'
       using errcode = 'TWARG', hint = 'Each family has a function of its own, such as extract.';
@@ -597,9 +611,7 @@ begin
       using errcode = 'TWARG', hint = 'Say who works: a host and a process, or a function and its instance.';
   end if;
 
-  if octet_length(check_claim.worker_id) > 200 then
-    perform tickwork.check_size('worker_id', check_claim.worker_id, 200);
-  end if;
+  perform tickwork.check_size('worker_id', check_claim.worker_id, 200);
 
   if check_claim.max_jobs is null or check_claim.max_jobs not between 1 and 1000 then
     raise exception 'max_jobs: % is out of range, 1 to 1000 are allowed', coalesce(check_claim.max_jobs::text, 'null')

@@ -27,6 +27,11 @@ return row(
   (job).lease_token, (job).lease_seconds, (job).timeout_seconds, (job).worker_id, (job).correlation_id
 )::tickwork.claimed_job;
 
+create type tickwork.settled_and_claimed as (
+  settled json,
+  claimed json
+);
+
 create function tickwork.settle_and_claim(
   outcomes jsonb,
   family text,
@@ -34,35 +39,37 @@ create function tickwork.settle_and_claim(
   max_jobs integer,
   lease_seconds integer
 )
-returns table (settled json, claimed json)
+returns tickwork.settled_and_claimed
 language plpgsql
 volatile
 security definer -- the worker may not update jobs itself
 set search_path = ''
 as $$
 declare
+  settled json;
   jobs public.jobs[];
+  claimed json;
   done text;
 begin
   done := tickwork.check_claim(
     settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
   )::text;
 
-  settle_and_claim.settled := array_to_json(tickwork.settle_given(settle_and_claim.outcomes));
+  settled := array_to_json(tickwork.settle_given(settle_and_claim.outcomes));
 
   jobs := tickwork.claim(
     settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
   );
 
   if cardinality(jobs) = 1 then
-    settle_and_claim.claimed := array_to_json(array[tickwork.as_claimed(jobs[1])]);
+    claimed := array_to_json(array[tickwork.as_claimed(jobs[1])]);
   else
     select coalesce(json_agg(tickwork.as_claimed(job)), '[]')
-    into settle_and_claim.claimed
+    into claimed
     from unnest(jobs) as job;
   end if;
 
-  return next;
+  return row(settled, claimed)::tickwork.settled_and_claimed;
 end
 $$;
 
@@ -73,20 +80,11 @@ create function public.settle_and_claim(
   max_jobs integer default 1,
   lease_seconds integer default null
 )
-returns table (settled json, claimed json)
+returns tickwork.settled_and_claimed
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.settle_and_claim(
-    settle_and_claim.outcomes,
-    settle_and_claim.family,
-    settle_and_claim.worker_id,
-    settle_and_claim.max_jobs,
-    settle_and_claim.lease_seconds
-  );
-$$;
+-- Parsed here and now, it becomes part of the statement that calls it.
+return tickwork.settle_and_claim(outcomes, family, worker_id, max_jobs, lease_seconds);
 
 comment on function public.settle_and_claim is
   'running -> done, queued, failed, dead or cancelled, and queued -> running. What settle_jobs and claim_jobs do, in '
