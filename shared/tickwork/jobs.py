@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 
 
 class Job(BaseModel):
-    """One row of `jobs`."""
+    """One row of `jobs`; one that was just claimed comes without the columns that are empty then."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -21,34 +21,34 @@ class Job(BaseModel):
     tenant_id: UUID
     type: str
     family: str
-    lane: str | None
+    lane: str | None = None
     status: Status
     priority: int
     payload: dict[str, Any]
-    result: Any
+    result: Any = None
     run_at: datetime
     attempts: int
     max_attempts: int
-    lease_token: UUID | None
-    lease_expires_at: datetime | None
-    lease_seconds: int | None
-    timeout_seconds: int | None
-    worker_id: str | None
-    progress: float | None
-    progress_message: str | None
-    cancel_requested_at: datetime | None
-    idempotency_key: str | None
-    dedupe_key: str | None
-    correlation_id: str | None
+    lease_token: UUID | None = None
+    lease_expires_at: datetime | None = None
+    lease_seconds: int | None = None
+    timeout_seconds: int | None = None
+    worker_id: str | None = None
+    progress: float | None = None
+    progress_message: str | None = None
+    cancel_requested_at: datetime | None = None
+    idempotency_key: str | None = None
+    dedupe_key: str | None = None
+    correlation_id: str | None = None
     source: Literal["manual", "event", "schedule", "system"]
-    source_ref: str | None
-    error_code: str | None
-    error_message: str | None
-    created_by: UUID | None
+    source_ref: str | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    created_by: UUID | None = None
     created_at: datetime
     updated_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
 
 
 class EnqueuedJob(Job):
