@@ -214,7 +214,7 @@ class Batch:
             return None
 
     def _handle(self, attempt: Attempt) -> bool:
-        bind(attempt.labels())
+        bind(attempt.labels)
         return attempt.handle(self._handlers)
 
     def _await_answer(self) -> bool:

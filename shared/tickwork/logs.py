@@ -6,7 +6,7 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
@@ -30,21 +30,23 @@ OURS = {"severity", "time", "message", LABELS, TRACE}
 
 
 class Labels:
-    """Made presentable when the first line is written with them: most jobs of a batch write none."""
+    """Looked at when the first line is written with them: most jobs of a batch write none."""
 
-    __slots__ = ("_text", "values")
-
-    def __init__(self, values: Mapping[str, object]) -> None:
-        self.values = values
+    def __init__(self, values: Callable[[], Mapping[str, object]], outer: "Labels | None" = None) -> None:
+        self._values = values
+        self._outer = outer
         self._text: str | None = None
 
     def text(self) -> str:
         if self._text is None:
-            self._text = _members({name: str(value) for name, value in self.values.items()})
+            self._text = _members({name: str(value) for name, value in self.all().items()})
         return self._text
 
+    def all(self) -> dict[str, object]:
+        return {**(self._outer.all() if self._outer else {}), **self._values()}
 
-_bound: ContextVar[Labels] = ContextVar("bound", default=Labels({}))  # noqa: B039 (never changed, only replaced)
+
+_bound: ContextVar[Labels] = ContextVar("bound", default=Labels(dict))  # noqa: B039 (never changed, only replaced)
 _trace: ContextVar[str | None] = ContextVar("trace", default=None)
 _one_at_a_time = threading.Lock()
 
@@ -71,6 +73,8 @@ def _members(values: Mapping[str, Any]) -> str:
 
 
 def _encoded(value: Any) -> str:
+    if value is None:
+        return "null"
     value = presentable(value)
     return encode_basestring_ascii(value) if isinstance(value, str) else json.dumps(value)
 
@@ -104,15 +108,15 @@ def _told(error: BaseException) -> str:
     return "Traceback:\n" + "".join(traceback.format_tb(error.__traceback__)) + f"{type(error).__name__}: {text}"
 
 
-def bind(labels: Mapping[str, object]) -> Token[Labels]:
+def bind(labels: Callable[[], Mapping[str, object]]) -> Token[Labels]:
     """Put labels on every line that is written in this context from now on."""
-    return _bound.set(Labels({**_bound.get().values, **labels}))
+    return _bound.set(Labels(labels, _bound.get()))
 
 
 @contextmanager
 def bound(**labels: object) -> Iterator[None]:
     """Put labels on every line that is written inside."""
-    token = bind(labels)
+    token = bind(lambda: labels)
     try:
         yield
     finally:

@@ -123,7 +123,7 @@ class Shift:
         return self.deadline.is_far() and not self._is_closed
 
     def _handle(self, attempt: Attempt) -> bool:
-        bind(attempt.labels())
+        bind(attempt.labels)
         log("claim")
         self.deadline.count_jobs()
         return attempt.handle(self.handlers)
