@@ -219,24 +219,25 @@ def test_a_handler_that_hangs_is_left_behind_and_the_rest_goes_on(world: World) 
     assert report.ended == {"retried": 1, "done": 2}
 
 
-def test_a_thread_that_was_left_behind_settles_and_claims_no_more(world: World) -> None:
+def test_a_thread_that_was_left_behind_does_not_go_on_beside_the_other(world: World) -> None:
     world.type("greet_person", timeout_seconds=1)
-    jobs = [world.job(payload={"n": n}) for n in range(3)]
+    jobs = [world.job(payload={"n": n}) for n in range(4)]
     release = threading.Event()
     threads: list[threading.Thread] = []
 
     def run(payload: Any, tools: Tools) -> None:
+        threads.append(threading.current_thread())
         if payload.n == 0:
-            threads.append(threading.current_thread())
             release.wait(60)
+        if payload.n == 1:
+            release.set()
+            threads[0].join(30)
 
     report = work_off(world, run)
-    other = world.job(payload={"n": 3})
-    release.set()
-    threads[0].join(30)
 
-    assert report.ended == {"retried": 1, "done": 2}
-    assert statuses(world, [*jobs, other]) == ["queued", "done", "done", "queued"]
+    assert report.ended == {"retried": 1, "done": 3}
+    assert statuses(world, jobs) == ["queued", "done", "done", "done"]
+    assert [thread is threads[0] for thread in threads] == [True, False, False, False]
 
 
 def test_a_job_that_cannot_be_read_costs_no_other_its_result(world: World) -> None:
