@@ -143,8 +143,8 @@ class Batch:
                 self.add(claimed_by(parcel))
 
     def note_endings(self, parcel: Parcel) -> None:
-        statuses = {str(row["job_id"]): row["status"] for row in parcel.exchange.settled()}
-        endings = [ending_of(each.outcome(), statuses[str(each.job.id)]) for each in parcel.together]
+        statuses = parcel.exchange.statuses() if parcel.together else []
+        endings = [ending_of(each.outcome(), status) for each, status in zip(parcel.together, statuses, strict=True)]
         for ending, count in Counter(endings).items():
             self.report.add(ending, count)
         for attempt, ending in zip(parcel.together, endings, strict=True):
@@ -224,7 +224,8 @@ class Batch:
                 return bool(self._waiting or self._finished)
             parcel = self._under_way[0]
         parcel.is_answered.wait()
-        self.read_answers()
+        if not self.is_over:
+            self.read_answers()
         return True
 
 

@@ -270,6 +270,11 @@ class Exchange:
     def settled(self) -> list[dict[str, Any]]:
         return self._settled
 
+    def statuses(self) -> list[str | None]:
+        """What became of the jobs, in the order of their outcomes."""
+        found = {str(row["job_id"]): row["status"] for row in self._settled}
+        return [found[outcome["job_id"]] for outcome in self._outcomes]
+
     def claimed(self) -> list[Job]:
         return JOBS.validate_json(self._claimed)
 
