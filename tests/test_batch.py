@@ -1,7 +1,9 @@
 """Many jobs at a time: what the long-running worker does with small ones."""
 
 import threading
+import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -215,6 +217,83 @@ def test_a_handler_that_hangs_is_left_behind_and_the_rest_goes_on(world: World) 
     assert statuses(world, jobs) == ["queued", "done", "done"]
     assert world.reload(jobs[0]).error_code == "TIMEOUT"
     assert report.ended == {"retried": 1, "done": 2}
+
+
+def test_a_thread_that_was_left_behind_does_not_go_on_beside_the_other(world: World) -> None:
+    world.type("greet_person", timeout_seconds=1)
+    jobs = [world.job(payload={"n": n}) for n in range(4)]
+    release = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def run(payload: Any, tools: Tools) -> None:
+        threads.append(threading.current_thread())
+        if payload.n == 0:
+            release.wait(60)
+        if payload.n == 1:
+            release.set()
+            threads[0].join(30)
+
+    report = work_off(world, run)
+
+    assert report.ended == {"retried": 1, "done": 3}
+    assert statuses(world, jobs) == ["queued", "done", "done", "done"]
+    assert [thread is threads[0] for thread in threads] == [True, False, False, False]
+
+
+def test_a_job_that_cannot_be_read_costs_no_other_its_result(world: World) -> None:
+    jobs = [world.job() for _ in range(2)]
+    world.job()
+    # Past the checks, as no client can: a date that Python has no word for.
+    world.run("update jobs set created_at = '4000-01-01 BC' where id <> all(%s)", [job.id for job in jobs])
+
+    report = work_off(world, lambda payload, tools: None, batch_size=2)
+
+    assert report.ended == {"done": 2}
+    assert statuses(world, jobs) == ["done", "done"]
+
+
+def test_the_end_of_the_last_job_is_noticed_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "LOOK_SECONDS", 60)
+    for _ in range(3):
+        world.job()
+    began_at = time.monotonic()
+
+    work_off(world, lambda payload, tools: None)
+
+    assert time.monotonic() - began_at < 30
+
+
+def test_jobs_that_were_claimed_while_a_handler_takes_long_keep_their_leases(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was claimed for the first half is read, and its leases are kept, though nobody has time to run it."""
+    monkeypatch.setattr(attempt, "BEATS_PER_LEASE", 100_000)
+    jobs = [world.job(payload={"n": n}) for n in range(4)]
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 1:
+            until(lambda: world.reload(jobs[2]).status == "running")
+            before = world.reload(jobs[2]).lease_expires_at
+            until(lambda: world.reload(jobs[2]).lease_expires_at != before)
+
+    work_off(world, run, batch_size=2)
+
+    assert statuses(world, jobs) == ["done"] * 4
+
+
+def test_what_a_handler_sets_for_itself_is_not_there_for_the_next_one(world: World) -> None:
+    whose: ContextVar[str] = ContextVar("whose", default="nobody's")
+    found: list[str] = []
+    for _ in range(2):
+        world.job()
+
+    def run(payload: Any, tools: Tools) -> None:
+        found.append(whose.get())
+        whose.set("mine")
+
+    work_off(world, run)
+
+    assert found == ["nobody's"] * 2
 
 
 def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

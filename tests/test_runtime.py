@@ -1,7 +1,9 @@
 """The life of a running job, through the real queue."""
 
 import threading
+import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, LiteralString
 
 import pytest
@@ -10,10 +12,11 @@ from pydantic import BaseModel, ConfigDict
 from tests.waiting import until
 from tests.world import World
 from tickwork import attempt, runtime
+from tickwork.attempt import Attempt, Hand
 from tickwork.database import Connection
 from tickwork.errors import Interrupted, InvalidRequest, NotYet, Permanent, RateLimited, Retryable, Unavailable
 from tickwork.handler import Handler, Handlers, Tools
-from tickwork.jobs import Done, FollowUp, Job, Report
+from tickwork.jobs import Done, FollowUp, Job, Lost, Report
 from tickwork.runtime import Deadline, work
 
 
@@ -424,6 +427,84 @@ def test_a_handler_that_ignores_cancel_is_left_behind(world: World) -> None:  # 
 
     assert report.ended == {"cancelled": 1}
     assert (world.reload(job).status, world.reload(job).result) == ("cancelled", None)
+
+
+def test_a_thread_that_was_left_behind_settles_and_claims_no_more(world: World) -> None:
+    world.type(timeout_seconds=1)
+    job = world.job()
+    release = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def run(person: Person, tools: Tools) -> Greeting:
+        threads.append(threading.current_thread())
+        release.wait(30)
+        return Greeting(text="too late")
+
+    report = work_off(world, run)
+    other = world.job()
+    release.set()
+    threads[0].join(30)
+
+    assert report.ended == {"retried": 1}
+    assert ended(world, job) == ("queued", "TIMEOUT")
+    assert (world.reload(other).status, len(world.attempts(job)), report.claimed) == ("queued", 1, 1)
+
+
+def test_an_attempt_that_was_left_is_not_its_handlers_to_settle(world: World) -> None:
+    world.job()
+    trial = Attempt(world.queue, world.claim())
+
+    def run(person: Person, tools: Tools) -> Greeting:
+        assert trial.leave()
+        return Greeting(text="too late")
+
+    assert not trial.handle(handlers(run))
+    assert trial.outcome() == Lost()
+
+
+def test_an_attempt_whose_handler_has_returned_is_not_left(world: World) -> None:
+    world.job()
+    trial = Attempt(world.queue, world.claim())
+
+    assert trial.handle(handlers(greet))
+    assert not trial.leave()
+    assert trial.outcome() == Done(Greeting(text="Hello Ada"))
+
+
+def test_what_ends_a_hand_reaches_whoever_waits_for_it() -> None:
+    with pytest.raises(ZeroDivisionError):
+        Hand(lambda: 1 / 0).wait(30)  # type: ignore[arg-type]
+
+
+def test_nothing_due_starts_no_thread(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: pytest.fail("a thread was started"))
+
+    assert work_off(world, greet).claimed == 0
+
+
+def test_the_end_of_the_last_job_is_noticed_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "LOOK_SECONDS", 60)
+    world.job()
+    began_at = time.monotonic()
+
+    work_off(world, greet)
+
+    assert time.monotonic() - began_at < 30
+
+
+def test_what_a_handler_sets_for_itself_is_not_there_for_the_next_one(world: World) -> None:
+    whose: ContextVar[str] = ContextVar("whose", default="nobody's")
+    found: list[str] = []
+    for _ in range(2):
+        world.job()
+
+    def run(person: Person, tools: Tools) -> None:
+        found.append(whose.get())
+        whose.set("mine")
+
+    work_off(world, run)
+
+    assert found == ["nobody's"] * 2
 
 
 def test_a_handler_that_overruns_its_time_is_stopped_and_retried(world: World) -> None:

@@ -1,198 +1,281 @@
 """Many small jobs at a time: half of them are settled and replaced in one statement while the other half runs."""
 
+import contextvars
 import threading
-from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import Any
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
 
 from tickwork import runtime
 from tickwork.attempt import Attempt, Hand
 from tickwork.handler import Handlers
-from tickwork.jobs import ClaimedJob, Done, Lost, Report
-from tickwork.logs import bound, log, text_of
-from tickwork.queue import Queue
-from tickwork.runtime import Deadline, as_json, beat, ending_of, labels, look, note_ending, settle
+from tickwork.jobs import ClaimedJob, Report
+from tickwork.logs import bind, bound, log, log_exception, text_of
+from tickwork.queue import Exchange, Queue
+from tickwork.runtime import (
+    Deadline,
+    as_json,
+    beat,
+    ending_of,
+    is_to_be_settled_alone,
+    look,
+    note_ending,
+    settle,
+)
 
 
 def work_many(queue: Queue, family: str, handlers: Handlers, deadline: Deadline, batch_size: int) -> Report:
     """As `work`, with up to so many jobs held at a time, until none is due or time is short."""
-    report = Report(family)
-    batch = Batch(queue, family, batch_size)
+    batch = Batch(queue, family, handlers, deadline, batch_size)
     if deadline.is_far():
-        take_over(batch, queue.claim_jobs(family, deadline.jobs_left(batch_size)), deadline)
-    hand = Hand()
-    hand.take(batch.handle_all, handlers)
+        batch.add(queue.claim_jobs(family, deadline.jobs_left(batch_size)))
+    if batch.held():
+        work_off(batch)
+    return batch.report
+
+
+def work_off(batch: "Batch") -> None:
+    """Settle and claim for the hand that runs the handlers, and look at it now and then."""
+    hand = Hand(batch.run_all)
+    look_at = time.monotonic() + runtime.LOOK_SECONDS
     try:
-        while batch.held():
-            batch.wait(runtime.LOOK_SECONDS)
-            if deadline.is_stopped():
-                batch.stop_waiting()
-            beat(batch.held())
-            if leaves_behind(batch, deadline):
-                hand = Hand()
-                hand.take(batch.handle_all, handlers)
-            take_over(batch, settle_finished(batch, report, deadline), deadline)
+        while not batch.is_over:
+            if parcel := batch.next_to_send(runtime.LOOK_SECONDS):
+                send(batch, parcel)
+            if time.monotonic() >= look_at:
+                hand = look_after(batch, hand)
+                look_at = time.monotonic() + runtime.LOOK_SECONDS
     finally:
         batch.close()
-        hand.rest()
-    return report
+
+
+class Parcel:
+    """Finished attempts that are settled together, and the jobs that are claimed in their place."""
+
+    def __init__(self, attempts: list[Attempt]) -> None:
+        self.unsettled = attempts
+        self.alone: list[Attempt] = []
+        self.together: list[Attempt] = []
+        self.exchange = Exchange([])
+        # How many jobs are held by it: before it is sent what is to be settled, afterwards what may have been claimed.
+        self.jobs = len(attempts)
+        self.is_answered = threading.Event()
+
+    def write(self) -> None:
+        """Make the text that is sent of it, so that who sends it has nothing else to do."""
+        for attempt in self.unsettled:
+            (self.alone if is_to_be_settled_alone(attempt.outcome()) else self.together).append(attempt)
+        try:
+            self.exchange = Exchange([as_json(attempt) for attempt in self.together])
+        except Exception as error:
+            self.miss(error)
+
+    def miss(self, error: Exception) -> None:
+        # What is wrong is found out, and said, when each is settled alone.
+        log("miss_settle", "WARNING", reason=text_of(error))
+        self.alone, self.together = [*self.alone, *self.together], []
 
 
 class Batch:
-    """The jobs held at a time: those that wait, the one that runs, and those that are to be settled."""
+    """The jobs held at a time: those that wait, the one that runs, those that are to be settled, and what is on its
+    way between this process and the database."""
 
-    def __init__(self, queue: Queue, family: str, size: int) -> None:
+    def __init__(self, queue: Queue, family: str, handlers: Handlers, deadline: Deadline, size: int) -> None:
         self.queue = queue
         self.family = family
-        self.waiting: deque[Attempt] = deque()
-        self.running: Attempt | None = None
-        self.finished: list[Attempt] = []
+        self.deadline = deadline
+        self.report = Report(family)
+        self.is_over = False
+        self._handlers = handlers
         self._size = size
-        self._is_closed = False
-        self._change = threading.Condition()
+        self._waiting: deque[Attempt] = deque()
+        self._running: Attempt | None = None
+        self._finished: list[Attempt] = []
+        self._under_way: list[Parcel] = []
+        self._to_send: SimpleQueue[Parcel | None] = SimpleQueue()
+        self._lock = threading.RLock()
 
-    def add(self, jobs: Iterable[ClaimedJob]) -> None:
-        attempts = [Attempt(self.queue, job) for job in jobs]
-        with self._change:
-            self.waiting.extend(attempts)
-            self._change.notify_all()
+    def run_all(self) -> None:
+        """Run one handler after the other until no job is left, unless this thread is left behind with one."""
+        while not self.is_over:
+            while attempt := self._next():
+                if not contextvars.copy_context().run(self._handle, attempt):
+                    return
+            if parcel := self.pack():
+                self._to_send.put(parcel)
+            if not self._waiting and not self._await_answer():
+                self.close()
 
-    def handle_all(self, handlers: Handlers) -> None:
-        """Run one handler after the other until closed, unless this thread is left behind with one."""
-        while attempt := self._next():
-            with bound(**labels(attempt.job)):
-                attempt.handle(handlers)
-            if not self.put_away(attempt):
-                return
+    def pack(self) -> Parcel | None:
+        """What is finished, ready to be sent."""
+        with self._lock:
+            if not self._finished:
+                return None
+            parcel = Parcel(self._finished)
+            self._finished = []
+            self._under_way.append(parcel)
+        parcel.write()
+        return parcel
 
-    def put_away(self, attempt: Attempt) -> bool:
-        """Go on without it, finished or not; false if somebody else has put it away already."""
-        with self._change:
-            if self.running is not attempt:
-                return False
-            self.running = None
-            self.finished.append(attempt)
-            if self._is_worth_a_statement():
-                self._change.notify_all()
-            return True
+    def next_to_send(self, seconds: float) -> Parcel | None:
+        try:
+            return self._to_send.get(timeout=seconds)
+        except Empty:
+            return None
 
-    def wait(self, seconds: float) -> None:
-        """Until half of it is finished, or all; at the latest for so many seconds: who waits for a result need not wait
-        for the others."""
-        with self._change:
-            self._change.wait_for(self._is_worth_a_statement, seconds)
+    def make_room(self, parcel: Parcel) -> int:
+        """How many jobs may be claimed in place of those that are settled with it."""
+        with self._lock:
+            others = sum(each.jobs for each in self._under_way if each is not parcel)
+            room = self._size - len(self._waiting) - bool(self._running) - len(self._finished) - others
+            parcel.jobs = self.deadline.jobs_left(room) if self.deadline.is_far() else 0
+            self.deadline.count_jobs(parcel.jobs)
+            return parcel.jobs
+
+    def read_answers(self) -> None:
+        """Count what has been settled, and add what was claimed."""
+        with self._lock:
+            while self._under_way and self._under_way[0].is_answered.is_set():
+                parcel = self._under_way.pop(0)
+                self.note_endings(parcel)
+                self.deadline.count_jobs(-parcel.jobs)
+                self.add(claimed_by(parcel))
+
+    def note_endings(self, parcel: Parcel) -> None:
+        statuses = parcel.exchange.statuses() if parcel.together else []
+        endings = [ending_of(each.outcome(), status) for each, status in zip(parcel.together, statuses, strict=True)]
+        for ending, count in Counter(endings).items():
+            self.report.add(ending, count)
+        for attempt, ending in zip(parcel.together, endings, strict=True):
+            # Of those that went well one line for all is enough.
+            if ending != "done":
+                with bound(**attempt.labels()):
+                    note_ending(ending, attempt.outcome())
+
+    def note_ending(self, ending: str) -> None:
+        with self._lock:
+            self.report.add(ending)
+
+    def add(self, jobs: Sequence[ClaimedJob]) -> None:
+        if jobs:
+            log("claim_jobs", family=self.family, worker_id=self.queue.worker_id, jobs=len(jobs))
+            with self._lock:
+                self.deadline.count_jobs(len(jobs))
+                self._waiting.extend(Attempt(self.queue, job) for job in jobs)
+
+    def held(self) -> list[Attempt]:
+        with self._lock:
+            running = [self._running] if self._running else []
+            under_way = [attempt for parcel in self._under_way for attempt in parcel.unsettled]
+            return [*self._waiting, *running, *self._finished, *under_way]
 
     def stop_waiting(self) -> None:
         """What has not been started is given back."""
-        with self._change:
-            for attempt in self.waiting:
+        with self._lock:
+            for attempt in self._waiting:
                 attempt.release()
-            self.finished.extend(self.waiting)
-            self.waiting.clear()
+            self._finished.extend(self._waiting)
+            self._waiting.clear()
 
-    def held(self) -> list[Attempt]:
-        with self._change:
-            return [*self.waiting, *([self.running] if self.running else []), *self.finished]
-
-    def room(self) -> int:
-        return self._size - len(self.held())
-
-    def take_finished(self) -> list[Attempt]:
-        with self._change:
-            finished, self.finished = self.finished, []
-            return finished
+    def leave_running(self) -> Attempt | None:
+        """Go on without the handler that runs, if it has had its time."""
+        with self._lock:
+            attempt = self._running
+            if attempt is None:
+                return None
+            look(attempt, self.deadline)
+            if not attempt.is_to_be_left() or not attempt.leave():
+                return None
+            self._running = None
+            self._finished.append(attempt)
+            return attempt
 
     def close(self) -> None:
-        with self._change:
-            self._is_closed = True
-            self._change.notify_all()
+        self.is_over = True
+        self._to_send.put(None)
+        with self._lock:
+            for parcel in self._under_way:
+                parcel.is_answered.set()
 
     def _next(self) -> Attempt | None:
-        with self._change:
-            while not self._is_closed:
-                while self.waiting:
-                    attempt = self.waiting.popleft()
-                    if not attempt.is_interrupted():
-                        self.running = attempt
-                        return attempt
-                    self.finished.append(attempt)
-                self._change.notify_all()
-                self._change.wait()
+        """Put away what has been run and take what is next; none if half of it is to be settled, or nothing waits."""
+        with self._lock:
+            if self._running:
+                self._finished.append(self._running)
+                self._running = None
+            while self._waiting and 2 * len(self._finished) < self._size:
+                attempt = self._waiting.popleft()
+                if not attempt.is_interrupted():
+                    self._running = attempt
+                    return attempt
+                attempt.leave()
+                self._finished.append(attempt)
             return None
 
-    def _is_worth_a_statement(self) -> bool:
-        return 2 * len(self.finished) >= self._size or not (self.waiting or self.running)
+    def _handle(self, attempt: Attempt) -> bool:
+        bind(attempt.labels)
+        return attempt.handle(self._handlers)
+
+    def _await_answer(self) -> bool:
+        """Wait for what is claimed in place of settled jobs; false if there are no jobs any more."""
+        with self._lock:
+            if self.is_over or not self._under_way:
+                return bool(self._waiting or self._finished)
+            parcel = self._under_way[0]
+        parcel.is_answered.wait()
+        if not self.is_over:
+            self.read_answers()
+        return True
 
 
-def take_over(batch: Batch, jobs: Sequence[ClaimedJob], deadline: Deadline) -> None:
-    if jobs:
-        deadline.count_jobs(len(jobs))
-        log("claim_jobs", family=batch.family, worker_id=batch.queue.worker_id, jobs=len(jobs))
-        batch.add(jobs)
-
-
-def leaves_behind(batch: Batch, deadline: Deadline) -> bool:
-    """Whether the handler that runs has had its time and is left behind, with the thread that it runs in."""
-    attempt = batch.running
-    if attempt is None:
-        return False
-    look(attempt, deadline)
-    if not attempt.is_to_be_left() or not batch.put_away(attempt):
-        return False
-    log("leave_handler", "WARNING", job_id=attempt.job.id, reason=repr(attempt.outcome()))
-    return True
-
-
-def settle_finished(batch: Batch, report: Report, deadline: Deadline) -> list[ClaimedJob]:
-    """Settle what is finished, and claim as many jobs as there is room for then."""
-    finished = batch.take_finished()
-    if not finished:
-        return []
-    together = [attempt for attempt in finished if not is_to_be_settled_alone(attempt)]
-    if len(together) < len(finished):
-        settle_alone(batch, [attempt for attempt in finished if is_to_be_settled_alone(attempt)], together, report)
-    room = deadline.jobs_left(batch.room()) if deadline.is_far() else 0
-    missed, claimed = settle_together(batch, together, room, report)
-    settle_alone(batch, missed, [], report)
-    log("settle_jobs", family=batch.family, worker_id=batch.queue.worker_id, jobs=len(finished))
-    return claimed
-
-
-def is_to_be_settled_alone(attempt: Attempt) -> bool:
-    outcome = attempt.outcome()
-    return isinstance(outcome, Lost) or (isinstance(outcome, Done) and bool(outcome.writes))
-
-
-def settle_alone(batch: Batch, attempts: Sequence[Attempt], others: Sequence[Attempt], report: Report) -> None:
-    for place, attempt in enumerate(attempts, 1):
-        with bound(**labels(attempt.job)):
-            report.add(settle(attempt.queue, attempt.job, attempt.outcome(), attempt.tools.logs()))
-        # What it wrote may have taken long.
-        beat([*batch.held(), *attempts[place:], *others])
-
-
-def settle_together(
-    batch: Batch, attempts: Sequence[Attempt], max_jobs: int, report: Report
-) -> tuple[Sequence[Attempt], list[ClaimedJob]]:
-    """Settle them and claim up to so many more, in one statement; if that is refused, none is settled."""
-    settled: list[dict[str, Any]] = []
-    claimed: list[ClaimedJob] = []
+def send(batch: Batch, parcel: Parcel) -> None:
+    """Settle what is in it, and claim as many jobs as there is room for then."""
+    jobs = len(parcel.unsettled)
+    settle_alone(batch, parcel)
     try:
-        outcomes = [as_json(attempt, attempt.outcome()) for attempt in attempts]
-        if max_jobs:
-            settled, claimed = batch.queue.settle_and_claim(outcomes, batch.family, max_jobs)
-        elif outcomes:
-            settled = batch.queue.settle_jobs(outcomes)
+        if max_jobs := batch.make_room(parcel):
+            parcel.exchange.send(batch.queue, batch.family, max_jobs)
+        elif parcel.together:
+            parcel.exchange.settle(batch.queue)
     except Exception as error:
-        # What is wrong is found out, and said, when each is settled alone.
-        log("miss_settle", "WARNING", reason=text_of(error))
-        return attempts, []
-    statuses = {str(row["job_id"]): row["status"] for row in settled}
-    for attempt, outcome in zip(attempts, outcomes, strict=True):
-        ending = ending_of(attempt.outcome(), statuses[outcome["job_id"]])
-        report.add(ending)
-        # Of those that went well one line for all is enough.
-        if ending != "done":
-            with bound(**labels(attempt.job)):
-                note_ending(ending, attempt.outcome())
-    return (), claimed
+        parcel.miss(error)
+        settle_alone(batch, parcel)
+    parcel.unsettled = []
+    parcel.is_answered.set()
+    log("settle_jobs", family=batch.family, worker_id=batch.queue.worker_id, jobs=jobs)
+
+
+def settle_alone(batch: Batch, parcel: Parcel) -> None:
+    while parcel.alone:
+        attempt = parcel.alone.pop(0)
+        with bound(**attempt.labels()):
+            batch.note_ending(settle(attempt))
+        parcel.unsettled.remove(attempt)
+        # What it wrote may have taken long.
+        beat(batch.held())
+
+
+def claimed_by(parcel: Parcel) -> list[ClaimedJob]:
+    try:
+        return parcel.exchange.claimed()
+    except Exception as error:
+        # One job that cannot even be read must not keep the others from being settled.
+        log_exception("fail_to_claim", error)
+        return []
+
+
+def look_after(batch: Batch, hand: Hand) -> Hand:
+    """What has to happen even if a handler takes long; the hand that goes on, which is another one if it hangs."""
+    hand.wait(0)
+    batch.read_answers()
+    if batch.deadline.is_stopped():
+        batch.stop_waiting()
+    beat(batch.held())
+    if left := batch.leave_running():
+        log("leave_handler", "WARNING", job_id=left.job.id, reason=repr(left.outcome()))
+        hand = Hand(batch.run_all)
+    # Who waits for a result need not wait for the others.
+    if parcel := batch.pack():
+        send(batch, parcel)
+    return hand

@@ -28,6 +28,7 @@ class Database:
         self._name = name
         self._lock = threading.Lock()
         self._connection: Connection | None = None
+        self._cursor: psycopg.Cursor[DictRow] | None = None
         self._spare: Connection | None = None
         self._statements = 0
 
@@ -47,11 +48,14 @@ class Database:
         self._statements += 1
         if self._statements == STATEMENTS_BEFORE_PREPARING and is_direct(connection):
             connection.prepare_threshold = 0
+        # Made once: for every statement anew, it takes a fifth of the time that a short one does.
+        if self._cursor is None or self._cursor.connection is not connection:
+            self._cursor = connection.cursor()
         try:
-            return connection.execute(query, parameters).fetchall()
+            return self._cursor.execute(query, parameters).fetchall()
         except MISTAKEN:
             connection.prepare_threshold = None
-            return connection.execute(query, parameters).fetchall()
+            return self._cursor.execute(query, parameters).fetchall()
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, once: nobody knows whether a commit whose answer got lost took place."""

@@ -32,7 +32,7 @@ class Tools:
         self._is_stopped = False
         self._stop: threading.Event | None = None
         self._reason = ""
-        self._lines: deque[str] = deque(maxlen=100)
+        self._lines: deque[str] | None = None
 
     def progress(self, done: float, message: str | None = None) -> None:
         """Say how much is done, from 0 to 1; raises Interrupted if the attempt is to stop."""
@@ -59,6 +59,8 @@ class Tools:
 
     def log(self, message: str, severity: Severity = "INFO", /, **fields: Any) -> None:
         """Write a log line; the last ones are kept with the attempt, for the tenant to read."""
+        if self._lines is None:
+            self._lines = deque(maxlen=100)
         self._lines.append(presentable(" ".join([message, *(f"{name}={value}" for name, value in fields.items())])))
         log(message, severity, **fields)
 
@@ -83,7 +85,7 @@ class Tools:
             self._stop.set()
 
     def logs(self) -> str | None:
-        return "\n".join(self._lines) or None
+        return "\n".join(self._lines) if self._lines else None
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """The queue: one method per SQL function, of the same name."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
 from tickwork.database import Connection, Database
@@ -15,6 +15,7 @@ from tickwork.errors import InvalidRequest, WriteFailed
 from tickwork.jobs import ClaimedJob, EnqueuedJob, FollowUp, Job, Json, Receipt, Write
 
 JOBS = TypeAdapter(list[ClaimedJob])
+ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 
 
 class Queue:
@@ -144,19 +145,9 @@ class Queue:
         self, outcomes: Sequence[Json], family: str, max_jobs: int = 1, lease_seconds: int | None = None
     ) -> tuple[list[dict[str, Any]], list[ClaimedJob]]:
         """Settle some jobs and claim the next ones in one round trip and one commit."""
-        arguments = {
-            "outcomes": as_stored(outcomes),
-            "family": family,
-            "worker_id": self.worker_id,
-            "max_jobs": max_jobs,
-            "lease_seconds": lease_seconds,
-        }
-        check_integers(arguments)
-        # Read from the text at once: to make objects of it, and jobs of these, takes three times as long.
-        query = statement("settle_and_claim", arguments).replace("*", "settled, claimed::text")
-        # A repeat after a broken connection might claim twice, and hold what nobody knows of.
-        (row,) = self.database.rows(query, arguments, repeatable=False)
-        return row["settled"], JOBS.validate_json(row["claimed"])
+        exchange = Exchange(outcomes)
+        exchange.send(self, family, max_jobs, lease_seconds)
+        return exchange.settled(), exchange.claimed()
 
     def cancel_job(self, job_id: UUID | str) -> Job:
         return Job(**self._call("cancel_job", job_id=job_id)[0])
@@ -253,6 +244,46 @@ class Queue:
         return self.database.rows(statement(function, arguments), arguments, repeatable=repeatable)
 
 
+class Exchange:
+    """One `settle_and_claim`, which may be written and read by another thread than the one that sends it."""
+
+    def __init__(self, outcomes: Sequence[Json]) -> None:
+        self._outcomes = outcomes
+        self._written = as_stored(outcomes)
+        self._settled: list[dict[str, Any]] = []
+        self._claimed = "[]"
+
+    def send(self, queue: Queue, family: str, max_jobs: int, lease_seconds: int | None = None) -> None:
+        arguments = {
+            "outcomes": self._written,
+            "family": family,
+            "worker_id": queue.worker_id,
+            "max_jobs": max_jobs,
+            "lease_seconds": lease_seconds,
+        }
+        check_integers(arguments)
+        # Read from the text at once: to make objects of it, and jobs of these, takes three times as long.
+        query = statement("settle_and_claim", arguments).replace("*", "settled, claimed::text")
+        # A repeat after a broken connection might claim twice, and hold what nobody knows of.
+        (row,) = queue.database.rows(query, arguments, repeatable=False)
+        self._settled, self._claimed = row["settled"], row["claimed"]
+
+    def settle(self, queue: Queue) -> None:
+        """Only that: there is no room for more."""
+        self._settled = queue.settle_jobs(self._outcomes)
+
+    def settled(self) -> list[dict[str, Any]]:
+        return self._settled
+
+    def statuses(self) -> list[str | None]:
+        """What became of the jobs, in the order of their outcomes."""
+        found = {str(row["job_id"]): row["status"] for row in self._settled}
+        return [found[outcome["job_id"]] for outcome in self._outcomes]
+
+    def claimed(self) -> list[ClaimedJob]:
+        return JOBS.validate_json(self._claimed)
+
+
 def perform(write: Write, connection: Connection) -> None:
     try:
         write(connection)
@@ -262,11 +293,16 @@ def perform(write: Write, connection: Connection) -> None:
         raise WriteFailed(str(error), sqlstate=error.sqlstate) from error
 
 
-def statement(function: str, arguments: Mapping[str, Any]) -> str:
+def statement(function: str, arguments: Iterable[str]) -> str:
     return f"select * from {call(function, arguments)}"
 
 
-def call(function: str, arguments: Mapping[str, Any]) -> str:
+def call(function: str, arguments: Iterable[str]) -> str:
+    return _call(function, tuple(arguments))
+
+
+@cache
+def _call(function: str, arguments: Sequence[str]) -> str:
     return f"public.{function}({', '.join([f'{name} => %({name})s' for name in arguments])})"
 
 
@@ -281,34 +317,37 @@ def lease_of(job: ClaimedJob) -> dict[str, Any]:
     return {"job_id": str(job.id), "lease_token": job.lease_token and str(job.lease_token)}
 
 
-def as_given(value: Any) -> Jsonb:
+def as_given(value: Any) -> str:
     """What somebody wants enqueued goes in as it is, or not at all."""
-    return as_json("payload", value)
+    try:
+        return as_text(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidRequest(f"payload: is not JSON ({error})", sqlstate="TWPAY") from error
 
 
-def as_stored(value: Any) -> Jsonb | None:
+def as_stored(value: Any) -> str | None:
     """What a handler produced is stored without the characters that Postgres cannot hold."""
     if value is None:
         return None
     try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
-        text.encode()
+        text = as_text(value)
         if "\\u0000" not in text:
-            return Jsonb(value, dumps=lambda _: text)
+            return text
     except (ValueError, TypeError, RecursionError):
         pass
     # Hardly ever: cleaning everything takes longer than all the rest.
-    return as_json("result", storable(value))
-
-
-def as_json(field: str, value: Any) -> Jsonb:
     try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
-        # Half a surrogate pair is no character.
-        text.encode()
+        return as_text(storable(value))
     except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidRequest(f"{field}: is not JSON ({error})", sqlstate="TWPAY") from error
-    return Jsonb(value, dumps=lambda _: text)
+        raise InvalidRequest(f"result: is not JSON ({error})", sqlstate="TWPAY") from error
+
+
+def as_text(value: Any) -> str:
+    """JSON, which the database takes for what its parameter is."""
+    text = ENCODER.encode(value)
+    # Half a surrogate pair is no character.
+    text.encode()
+    return text
 
 
 def storable(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """The life of a running job: claim, run beside a heartbeat, settle."""
 
+import contextvars
 import time
 from collections.abc import Iterable
 from typing import assert_never
@@ -8,7 +9,7 @@ from tickwork.attempt import Attempt, Hand, outcome_of, within_range
 from tickwork.errors import InvalidRequest, LeaseLost, QueueError, QueueFull, Unavailable
 from tickwork.handler import Handlers
 from tickwork.jobs import ClaimedJob, Done, Failed, Json, Lost, Outcome, Released, Report
-from tickwork.logs import bound, log, presentable, text_of
+from tickwork.logs import bind, bound, log, presentable, text_of
 from tickwork.queue import Queue, lease_of
 
 # How often the runtime looks at a running handler.
@@ -60,56 +61,91 @@ class Deadline:
 
 def work(queue: Queue, family: str, handlers: Handlers, deadline: Deadline) -> Report:
     """Claim, run and settle jobs of one family, one at a time, until none is due or time is short."""
-    report = Report(family)
-    hand = Hand()
-    job = claim(queue, family, deadline, report)
+    shift = Shift(queue, family, handlers, deadline)
+    job = shift.claim()
     while job:
-        deadline.count_jobs()
-        with bound(**labels(job)):
-            log("claim")
-            attempt = Attempt(queue, job)
-            outcome = run(attempt, hand, handlers, deadline)
-            ending, job = settle_and_claim(attempt, outcome, deadline)
-        report.add(ending)
-        hand = hand if attempt.is_finished() else Hand()
-        job = job or claim(queue, family, deadline, report)
-    hand.rest()
-    return report
+        job = watch(shift, Hand(shift.work_off, job))
+    return shift.report
 
 
-def claim(queue: Queue, family: str, deadline: Deadline, report: Report) -> ClaimedJob | None:
-    if not deadline.is_far():
-        return None
+class Shift:
+    """What a hand works off, job after job, while the caller looks at it now and then."""
+
+    def __init__(self, queue: Queue, family: str, handlers: Handlers, deadline: Deadline) -> None:
+        self.queue = queue
+        self.family = family
+        self.handlers = handlers
+        self.deadline = deadline
+        self.report = Report(family)
+        self.attempt: Attempt | None = None
+        self._is_closed = False
+
+    def work_off(self, job: ClaimedJob | None) -> None:
+        """Work until none is due, unless this thread is left behind."""
+        while job:
+            attempt = self.attempt = Attempt(self.queue, job)
+            # What is bound for one job is not there for the next one, nor what its handler sets for itself.
+            context = contextvars.copy_context()
+            if not context.run(self._handle, attempt):
+                return
+            job = context.run(self.settle, attempt) or self.claim()
+
+    def settle(self, attempt: Attempt) -> ClaimedJob | None:
+        """Settle it; the job that was claimed in one go with that, if there was one."""
+        ending, job = settle_and_claim(attempt, self._may_claim())
+        self.report.add(ending)
+        return job
+
+    def go_on_without(self, attempt: Attempt) -> ClaimedJob | None:
+        """Settle it without its handler, and answer the job that is next."""
+        with bound(**attempt.labels()):
+            log("leave_handler", "WARNING", reason=repr(attempt.outcome()))
+            job = self.settle(attempt)
+        return job or self.claim()
+
+    def claim(self) -> ClaimedJob | None:
+        if not self._may_claim():
+            return None
+        try:
+            return self.queue.claim_next_job(self.family)
+        except QueueError as error:
+            if self.report.claimed == 0:
+                raise
+            # What was done so far is worth reporting; the next wake-up sees for itself.
+            log("fail_to_claim", "WARNING", reason=str(error))
+            return None
+
+    def close(self) -> None:
+        """Claim no more: nobody looks any longer."""
+        self._is_closed = True
+
+    def _may_claim(self) -> bool:
+        return self.deadline.is_far() and not self._is_closed
+
+    def _handle(self, attempt: Attempt) -> bool:
+        bind(attempt.labels)
+        log("claim")
+        self.deadline.count_jobs()
+        return attempt.handle(self.handlers)
+
+
+def watch(shift: Shift, hand: Hand) -> ClaimedJob | None:
+    """Look after a hand until it has come to its end; if it has to be left behind, the job for another one."""
     try:
-        return queue.claim_next_job(family)
-    except QueueError as error:
-        if report.claimed == 0:
-            raise
-        # What was done so far is worth reporting; the next wake-up sees for itself.
-        log("fail_to_claim", "WARNING", reason=str(error))
+        while not hand.wait(LOOK_SECONDS):
+            attempt = shift.attempt
+            # One that is finished is being settled.
+            if attempt is None or attempt.is_finished():
+                continue
+            if attempt.is_to_be_left() and attempt.leave():
+                return shift.go_on_without(attempt)
+            with bound(**attempt.labels()):
+                beat([attempt])
+                look(attempt, shift.deadline)
         return None
-
-
-def labels(job: ClaimedJob) -> dict[str, object]:
-    return {
-        "job_id": job.id,
-        "tenant_id": job.tenant_id,
-        "family": job.family,
-        "type": job.type,
-        "attempt": job.attempts,
-        "worker_id": job.worker_id,
-    }
-
-
-def run(attempt: Attempt, hand: Hand, handlers: Handlers, deadline: Deadline) -> Outcome:
-    """Run the job's handler with its heartbeat beside it, and say how it ended."""
-    hand.take(attempt.handle, handlers)
-    while not hand.wait(LOOK_SECONDS) and not attempt.is_to_be_left():
-        beat([attempt])
-        look(attempt, deadline)
-    if not attempt.is_finished():
-        log("leave_handler", "WARNING", reason=repr(attempt.outcome()))
-    return attempt.outcome()
+    except BaseException:
+        shift.close()
+        raise
 
 
 def beat(attempts: Iterable[Attempt]) -> None:
@@ -144,23 +180,28 @@ def look(attempt: Attempt, deadline: Deadline) -> None:
         attempt.interrupt(Released(), 0)
 
 
-def settle_and_claim(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[str, ClaimedJob | None]:
+def settle_and_claim(attempt: Attempt, is_to_claim: bool) -> tuple[str, ClaimedJob | None]:
     """Settle the job and claim the next one in one go where that can be; otherwise settle it alone."""
-    queue, job = attempt.queue, attempt.job
-    if deadline.is_far() and not isinstance(outcome, Lost) and not getattr(outcome, "writes", ()):
+    queue, job, outcome = attempt.queue, attempt.job, attempt.outcome()
+    if is_to_claim and not is_to_be_settled_alone(outcome):
         try:
-            settled, claimed = queue.settle_and_claim([as_json(attempt, outcome)], job.family)
+            settled, claimed = queue.settle_and_claim([as_json(attempt)], job.family)
             ending = ending_of(outcome, settled[0]["status"])
             note_ending(ending, outcome)
             return ending, (claimed[0] if claimed else None)
         except Exception as error:
             # What is wrong is found out, and said, when it is settled alone.
             log("miss_settle", "WARNING", reason=text_of(error))
-    return settle(queue, job, outcome, attempt.tools.logs()), None
+    return settle(attempt), None
 
 
-def as_json(attempt: Attempt, outcome: Outcome) -> Json:
+def is_to_be_settled_alone(outcome: Outcome) -> bool:
+    return isinstance(outcome, Lost) or (isinstance(outcome, Done) and bool(outcome.writes))
+
+
+def as_json(attempt: Attempt) -> Json:
     """The outcome as `settle_jobs` takes it."""
+    outcome = attempt.outcome()
     given = lease_of(attempt.job)
     if logs := attempt.tools.logs():
         given["logs"] = logs
@@ -205,11 +246,12 @@ def note_ending(ending: str, outcome: Outcome) -> None:
     log("settle", "WARNING" if ending == "lost" else "INFO", ending=ending, error_code=code_of(outcome))
 
 
-def settle(queue: Queue, job: ClaimedJob, outcome: Outcome, logs: str | None = None) -> str:
+def settle(attempt: Attempt) -> str:
     """Write the outcome under the lease and answer how the attempt ended; `lost` if somebody else has the job."""
+    outcome = attempt.outcome()
     for pause in (*SETTLE_AGAIN_SECONDS, None):
         try:
-            ending = write(queue, job, outcome, logs)
+            ending = write(attempt.queue, attempt.job, outcome, attempt.tools.logs())
         except LeaseLost:
             ending = "lost"
         except QueueError as error:
