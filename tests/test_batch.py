@@ -243,8 +243,8 @@ def test_a_thread_that_was_left_behind_does_not_go_on_beside_the_other(world: Wo
 def test_a_job_that_cannot_be_read_costs_no_other_its_result(world: World) -> None:
     jobs = [world.job() for _ in range(2)]
     world.job()
-    # Past the checks, as no client can: a date that Python has no word for.
-    world.run("update jobs set created_at = '4000-01-01 BC' where id <> all(%s)", [job.id for job in jobs])
+    # Past the checks, as no client can: a payload that is no object.
+    world.run("update jobs set payload = '[]' where id <> all(%s)", [job.id for job in jobs])
 
     report = work_off(world, lambda payload, tools: None, batch_size=2)
 

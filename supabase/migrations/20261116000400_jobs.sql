@@ -56,7 +56,8 @@ comment on column public.jobs.started_at is 'When the current or last attempt st
 -- No index holds a lease or heartbeat column: heartbeats stay heap-only updates.
 create index jobs_due on public.jobs (tenant_id, tickwork.line_id(family, type, priority, tenant_id, lane), run_at)
 where status = 'queued';
-create index jobs_running on public.jobs (type, tenant_id, lane) where status = 'running';
+-- With the start at its end every entry is a new one: among equal ones the dead would be looked through at each insert.
+create index jobs_running on public.jobs (type, tenant_id, lane, started_at) where status = 'running';
 create index jobs_out_of_attempts on public.jobs (family) where status = 'queued' and attempts >= max_attempts;
 create index jobs_of_a_tenant on public.jobs (tenant_id, created_at, id);
 create index jobs_finished on public.jobs (finished_at) where finished_at is not null;

@@ -51,9 +51,10 @@ begin
         for no key update skip locked
       ) as due_job
     ))
-    returning jobs.*
+    -- As a row of its own type: what is aggregated as a mere record would be written and read as text.
+    returning jobs as job
   )
-  select array_agg(started_jobs)
+  select array_agg(started_jobs.job)
   into started
   from started_jobs;
 
