@@ -88,7 +88,8 @@ return tickwork.settle_and_claim(outcomes, family, worker_id, max_jobs, lease_se
 
 comment on function public.settle_and_claim is
   'running -> done, queued, failed, dead or cancelled, and queued -> running. What settle_jobs and claim_jobs do, in '
-  'one transaction: settled holds what the former answers, claimed the rows of the latter. Durable when it returns. '
+  'one transaction: settled holds what the former answers, claimed what a worker goes by of the rows of the latter. '
+  'Durable when it returns. '
   'Raises TWARG, TWBIG, TWLEA.';
 
 alter function tickwork.settle_and_claim owner to tickwork_owner;
