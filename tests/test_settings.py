@@ -1,9 +1,9 @@
 """What a deployment may say about itself, and the one line that it reads when it says something else."""
 
 import sys
+from dataclasses import FrozenInstanceError
 
 import pytest
-from pydantic import ValidationError
 
 from tickwork.errors import BadSetting
 from tickwork.settings import Settings, load_settings
@@ -56,8 +56,8 @@ def test_an_empty_value_counts_as_unset() -> None:
 def test_settings_cannot_be_changed() -> None:
     settings = load_settings({"TICKWORK_DATABASE_URL": URL})
 
-    with pytest.raises(ValidationError, match="frozen"):
-        settings.open_on_loopback = True
+    with pytest.raises(FrozenInstanceError):
+        settings.open_on_loopback = True  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("environment", [{}, {"TICKWORK_DATABASE_URL": ""}, {"DATABASE_URL": URL}])
