@@ -15,7 +15,8 @@ from tickwork import attempt, runtime
 from tickwork.batch import work_many
 from tickwork.errors import Permanent, Retryable
 from tickwork.handler import Handler, Handlers, Tools
-from tickwork.jobs import Done, FollowUp, Job, Report
+from tickwork.jobs import FollowUp, Job
+from tickwork.outcomes import Done, Report
 from tickwork.runtime import Deadline
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -577,7 +578,7 @@ def test_nobody_is_asked_for_keys_unless_tokens_are_expected(google: Google) -> 
 
 
 def test_a_secret_works_beside_tokens(google: Google) -> None:
-    settings = by_token(google).model_copy(update={"bearer_secret": SECRET, "hmac_secret": NEW})
+    settings = replace(by_token(google), bearer_secret=SECRET, hmac_secret=NEW)
 
     assert not refused(settings, Authorization=f"Bearer {SECRET}")
     assert not refused(settings, Authorization=f"Bearer {token()}")
@@ -832,11 +833,11 @@ def test_with_no_setting_no_token_is_good(google: Google) -> None:
     settings = Settings(database_url=DATABASE_URL, oidc_keys_url=google.url)
 
     assert refused(settings, Authorization=f"Bearer {token()}")
-    assert refused(settings.model_copy(update={"oidc_email": EMAIL}), Authorization=f"Bearer {token()}")
+    assert refused(replace(settings, oidc_email=EMAIL), Authorization=f"Bearer {token()}")
 
 
 def test_an_audience_alone_lets_nobody_in(google: Google) -> None:
-    settings = by_token(google).model_copy(update={"oidc_email": None})
+    settings = replace(by_token(google), oidc_email=None)
 
     assert refused(settings, Authorization=f"Bearer {token()}")
     assert refused(settings, Authorization=f"Bearer {token(email=None)}")

@@ -1,5 +1,9 @@
 """Each function of the product starts as it is deployed, and knows what it cannot do."""
 
+import os
+import subprocess
+import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -8,6 +12,7 @@ from tests.test_serve import Answer, running_function, settings
 from tests.world import World
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
+HELLO = Path(__file__).parents[1] / "infra/bench/functions/hello/main.py"
 
 FAMILIES = {
     "extract": ["extract_document"],
@@ -35,3 +40,27 @@ def test_a_function_starts_and_fails_jobs_that_it_cannot_do(family: str, tmp_pat
     assert busy == Answer(200, {"family": family, "claimed": len(jobs), "failed": len(jobs)})
     assert {(world.reload(job).status, world.reload(job).error_code) for job in jobs} == {("failed", "INVALID_PAYLOAD")}
     assert function.complaints() == ""
+
+
+# What a bare function loads is that of the framework.
+ANSWER = """
+import sys, functions_framework
+for source in sys.argv[1:]:
+    loaded = set(sys.modules)
+    answer = functions_framework.create_app("main", source).test_client().post("/")
+assert answer.status_code == 204
+print(*(set(sys.modules) - loaded))
+"""
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_function_that_finds_nothing_due_loads_psycopg_and_no_other_library(family: str, world: World) -> None:
+    given = {"TICKWORK_DATABASE_URL": world.worker_url, "TICKWORK_OPEN_ON_LOOPBACK": "true"}
+    command = [sys.executable, "-W", "ignore", "-c", ANSWER, str(HELLO), str(FUNCTIONS / family / "main.py")]
+
+    answered = subprocess.run(command, env={**os.environ, **given}, capture_output=True, text=True, check=True)
+
+    brought_by = packages_distributions()
+    loaded = {each.partition(".")[0] for each in answered.stdout.split()}
+    libraries = {library for each in loaded for library in brought_by.get(each, [])}
+    assert libraries - {"tickwork", "typing_extensions"} == {"psycopg", "psycopg-binary"}

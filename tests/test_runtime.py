@@ -16,7 +16,8 @@ from tickwork.attempt import Attempt, Hand
 from tickwork.database import Connection
 from tickwork.errors import Interrupted, InvalidRequest, NotYet, Permanent, RateLimited, Retryable, Unavailable
 from tickwork.handler import Handler, Handlers, Tools
-from tickwork.jobs import Done, FollowUp, Job, Lost, Report
+from tickwork.jobs import FollowUp, Job
+from tickwork.outcomes import Done, Lost, Report
 from tickwork.runtime import Deadline, work
 
 

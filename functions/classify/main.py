@@ -1,9 +1,9 @@
 """The classify function: finds out what kind of document it is."""
 
 from tickwork.handler import Handlers
-from tickwork.handlers.classify_document import CLASSIFY_DOCUMENT
+from tickwork.handlers import loaded_when_due
 from tickwork.serve import serve
 
-HANDLERS: Handlers = {"classify_document": CLASSIFY_DOCUMENT}
+HANDLERS: Handlers = {**loaded_when_due("classify_document")}
 
 main = serve("classify", HANDLERS)

@@ -1,10 +1,9 @@
 """The webhook function: posts events to subscribers, and calls APIs."""
 
 from tickwork.handler import Handlers
-from tickwork.handlers.deliver_webhook import DELIVER_WEBHOOK
-from tickwork.handlers.http_request import HTTP_REQUEST
+from tickwork.handlers import loaded_when_due
 from tickwork.serve import serve
 
-HANDLERS: Handlers = {"deliver_webhook": DELIVER_WEBHOOK, "http_request": HTTP_REQUEST}
+HANDLERS: Handlers = {**loaded_when_due("deliver_webhook", "http_request")}
 
 main = serve("webhook", HANDLERS)

@@ -1,10 +1,12 @@
 """One try at one job: its handler, the thread that this runs in, its tools, and the lease that it runs under."""
 
+from __future__ import annotations
+
 import contextvars
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tickwork.database import Connection
 from tickwork.errors import (
@@ -19,9 +21,12 @@ from tickwork.errors import (
     UnknownType,
 )
 from tickwork.handler import Handlers, Tools
-from tickwork.jobs import ClaimedJob, Done, Failed, Json, Lost, Outcome, Released
 from tickwork.logs import log, log_exception, text_of
+from tickwork.outcomes import Done, Failed, Json, Lost, Outcome, Released
 from tickwork.queue import Queue, lease_of
+
+if TYPE_CHECKING:
+    from tickwork.jobs import ClaimedJob
 
 # How many heartbeats there are to a lease: one that gets lost is no harm.
 BEATS_PER_LEASE = 3

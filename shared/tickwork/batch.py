@@ -10,8 +10,9 @@ from queue import Empty, SimpleQueue
 from tickwork import runtime
 from tickwork.attempt import Attempt, Hand
 from tickwork.handler import Handlers
-from tickwork.jobs import ClaimedJob, Report
+from tickwork.jobs import ClaimedJob
 from tickwork.logs import bind, bound, log, log_exception, text_of
+from tickwork.outcomes import Report
 from tickwork.queue import Exchange, Queue
 from tickwork.runtime import (
     Deadline,

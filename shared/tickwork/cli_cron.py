@@ -99,10 +99,11 @@ def address(given: str) -> tuple[str, str]:
 
 
 def secret() -> str | None:
-    given = os.environ.get("TICKWORK_HMAC_SECRET") or None
+    given = os.environ.get("TICKWORK_HMAC_SECRET")
+    if not given:
+        return None
     try:
-        are_long_secrets(given)
+        # While one replaces the other the functions accept both: the new one comes last.
+        return are_long_secrets(given).split(",")[-1]
     except ValueError as error:
         raise BadSetting(f"TICKWORK_HMAC_SECRET: {error}") from None
-    # While one replaces the other the functions accept both: the new one comes last.
-    return given.split(",")[-1] if given else None

@@ -1,20 +1,25 @@
 """What a handler is and what it gets: its validated payload, and tools."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, ValidationError
-
 from tickwork.errors import Interrupted, InvalidPayload
-from tickwork.jobs import ClaimedJob, Done
 from tickwork.logs import Severity, log, presentable
+from tickwork.outcomes import Done
 
-P = TypeVar("P", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from tickwork.jobs import ClaimedJob
+
+P = TypeVar("P", bound="BaseModel")
 T = TypeVar("T")
 
 
@@ -100,6 +105,8 @@ class Handler(Generic[P]):
         return result if isinstance(result, Done) else Done(result)
 
     def _validated(self, payload: Mapping[str, Any]) -> P:
+        from pydantic import ValidationError
+
         try:
             return self.payload.model_validate(payload)
         except ValidationError as error:
@@ -111,4 +118,5 @@ class Handler(Generic[P]):
             raise InvalidPayload("; ".join(problems)) from None
 
 
-Handlers = Mapping[str, Handler[Any]]
+# A type of job, and what is called with its payload.
+Handlers = Mapping[str, Callable[[Mapping[str, Any], Tools], Done]]

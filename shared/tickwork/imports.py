@@ -1,13 +1,17 @@
 """Imports, as an application asks for them: one method per SQL function, of the same name, and some on the table."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from tickwork.database import Database
-from tickwork.jobs import EnqueuedJob
+
+if TYPE_CHECKING:
+    from tickwork.jobs import EnqueuedJob
 
 Provider = Literal["dropbox", "onedrive", "gdrive"]
 
@@ -69,6 +73,8 @@ class Imports:
         files: Sequence[str] | None = None,
         priority: int = 0,
     ) -> EnqueuedJob:
+        from tickwork.jobs import EnqueuedJob
+
         given = None if files is None else Jsonb(list(files))
         return EnqueuedJob(
             **self._call(

@@ -14,8 +14,6 @@ from json.encoder import encode_basestring_ascii
 from math import isfinite
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 Severity = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
 LONGEST_FIELD = 8000
@@ -86,6 +84,8 @@ def log_exception(verb: str, error: BaseException) -> None:
 
 def text_of(error: BaseException) -> str:
     """Its text, even if it has a defect of its own, and without the values of a payload."""
+    from pydantic import ValidationError
+
     try:
         # The text of a validation error quotes the values, and these are the tenant's.
         return error.json(include_input=False, include_url=False) if isinstance(error, ValidationError) else str(error)

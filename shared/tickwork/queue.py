@@ -1,20 +1,23 @@
 """The queue: one method per SQL function, of the same name."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import psycopg
-from pydantic import TypeAdapter
 
 from tickwork.database import Connection, Database
 from tickwork.errors import InvalidRequest, WriteFailed
-from tickwork.jobs import ClaimedJob, EnqueuedJob, FollowUp, Job, Json, Receipt, Write
+from tickwork.outcomes import Json, Write
 
-JOBS = TypeAdapter(list[ClaimedJob])
+if TYPE_CHECKING:
+    from tickwork.jobs import ClaimedJob, EnqueuedJob, FollowUp, Job, Receipt
+
 ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 
 
@@ -57,6 +60,8 @@ class Queue:
         query = f"select to_json({call('enqueue_job', arguments)})::text as job"
         # Without a key a repeat after a broken connection might enqueue the job twice.
         (row,) = self.database.rows(query, arguments, repeatable=idempotency_key is not None)
+        from tickwork.jobs import EnqueuedJob
+
         return EnqueuedJob.model_validate_json(row["job"])
 
     def enqueue_jobs(self, jobs: Sequence[Json]) -> list[Receipt]:
@@ -64,17 +69,19 @@ class Queue:
         arguments = {"jobs": as_given(jobs)}
         # Whole rows of a thousand jobs take longer to read than to write.
         query = statement("enqueue_jobs", arguments).replace("*", "id, deduplicated")
+        from tickwork.jobs import Receipt
+
         return [Receipt(**row) for row in self.database.rows(query, arguments, repeatable=False)]
 
     def claim_next_job(self, family: str, lease_seconds: int | None = None) -> Job | None:
         rows = self._call("claim_next_job", family=family, worker_id=self.worker_id, lease_seconds=lease_seconds)
-        return Job(**rows[0]) if rows else None
+        return job_of(rows[0]) if rows else None
 
     def claim_jobs(self, family: str, max_jobs: int, lease_seconds: int | None = None) -> list[Job]:
         rows = self._call(
             "claim_jobs", family=family, worker_id=self.worker_id, max_jobs=max_jobs, lease_seconds=lease_seconds
         )
-        return [Job(**row) for row in rows]
+        return [job_of(row) for row in rows]
 
     def heartbeat_job(self, job: ClaimedJob, progress: float | None = None, message: str | None = None) -> bool:
         """Extend the lease; True if cancel was asked for."""
@@ -104,7 +111,7 @@ class Queue:
             "logs": storable(logs),
         }
         if not writes:
-            return Job(**self._call("complete_job", **arguments)[0])
+            return job_of(self._call("complete_job", **arguments)[0])
 
         def write_and_complete(connection: Connection) -> Job:
             self.hold_job(job, connection)
@@ -112,7 +119,7 @@ class Queue:
                 perform(write, connection)
             row = connection.execute(statement("complete_job", arguments), arguments).fetchone()
             assert row is not None
-            return Job(**row)
+            return job_of(row)
 
         return self.database.transaction(write_and_complete)
 
@@ -132,11 +139,11 @@ class Queue:
             retry_after_seconds=retry_after_seconds,
             logs=storable(logs),
         )
-        return Job(**row)
+        return job_of(row)
 
     def release_job(self, job: ClaimedJob, delay_seconds: float = 0.0) -> Job:
         (row,) = self._call("release_job", **lease_of(job), delay_seconds=delay_seconds)
-        return Job(**row)
+        return job_of(row)
 
     def settle_jobs(self, outcomes: Sequence[Json]) -> list[dict[str, Any]]:
         return self._call("settle_jobs", outcomes=as_stored(outcomes))
@@ -150,13 +157,13 @@ class Queue:
         return exchange.settled(), exchange.claimed()
 
     def cancel_job(self, job_id: UUID | str) -> Job:
-        return Job(**self._call("cancel_job", job_id=job_id)[0])
+        return job_of(self._call("cancel_job", job_id=job_id)[0])
 
     def retry_job(self, job_id: UUID | str) -> Job:
-        return Job(**self._call("retry_job", repeatable=False, job_id=job_id)[0])
+        return job_of(self._call("retry_job", repeatable=False, job_id=job_id)[0])
 
     def reschedule_job(self, job_id: UUID | str, run_at: datetime | str) -> Job:
-        return Job(**self._call("reschedule_job", job_id=job_id, run_at=run_at)[0])
+        return job_of(self._call("reschedule_job", job_id=job_id, run_at=run_at)[0])
 
     def pause_jobs(
         self,
@@ -231,7 +238,7 @@ class Queue:
             after_id=after_id,
             max_jobs=max_jobs,
         )
-        return [Job(**row) for row in rows]
+        return [job_of(row) for row in rows]
 
     def queue_summary(self, tenant_id: UUID | str | None = None) -> list[dict[str, Any]]:
         return self._call("queue_summary", tenant_id=tenant_id)
@@ -281,7 +288,16 @@ class Exchange:
         return [found[outcome["job_id"]] for outcome in self._outcomes]
 
     def claimed(self) -> list[ClaimedJob]:
+        from tickwork.jobs import JOBS
+
         return JOBS.validate_json(self._claimed)
+
+
+def job_of(row: Mapping[str, Any]) -> Job:
+    # Not before there is one: a wake-up that finds nothing due does without pydantic.
+    from tickwork.jobs import Job
+
+    return Job(**row)
 
 
 def perform(write: Write, connection: Connection) -> None:

@@ -1,16 +1,21 @@
 """The life of a running job: claim, run beside a heartbeat, settle."""
 
+from __future__ import annotations
+
 import contextvars
 import time
 from collections.abc import Iterable
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from tickwork.attempt import Attempt, Hand, outcome_of, within_range
 from tickwork.errors import InvalidRequest, LeaseLost, QueueError, QueueFull, Unavailable
 from tickwork.handler import Handlers
-from tickwork.jobs import ClaimedJob, Done, Failed, Json, Lost, Outcome, Released, Report
 from tickwork.logs import bind, bound, log, presentable, text_of
+from tickwork.outcomes import Done, Failed, Json, Lost, Outcome, Released, Report
 from tickwork.queue import Queue, lease_of
+
+if TYPE_CHECKING:
+    from tickwork.jobs import ClaimedJob
 
 # How often the runtime looks at a running handler.
 LOOK_SECONDS = 0.25

@@ -13,8 +13,8 @@ from tickwork.callers import check_caller
 from tickwork.database import Database
 from tickwork.errors import BadSetting, CallerRefused, QueueError, WrongSchema
 from tickwork.handler import Handlers
-from tickwork.jobs import Report
 from tickwork.logs import log, traced
+from tickwork.outcomes import Report
 from tickwork.queue import Queue
 from tickwork.runtime import Deadline, work
 from tickwork.schema import SchemaCheck

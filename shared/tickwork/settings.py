@@ -3,14 +3,14 @@
 import os
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from tickwork.errors import BadSetting
 
@@ -34,9 +34,9 @@ def _is_read_as_meant(url: str) -> bool:
     return "@" not in str(parts.get("host")) and re.fullmatch("[0-9,]*", str(parts.get("port", ""))) is not None
 
 
-def are_long_secrets(secrets: str | None) -> str | None:
+def are_long_secrets(secrets: str) -> str:
     # A header cannot carry anything else.
-    if secrets is not None and not all(re.fullmatch("[!-~]{32,}", each) for each in secrets.split(",")):
+    if not all(re.fullmatch("[!-~]{32,}", each) for each in secrets.split(",")):
         raise ValueError(
             "must be 32 characters or longer, of ASCII and without spaces; "
             "two, while one replaces the other, are separated by a comma"
@@ -44,16 +44,10 @@ def are_long_secrets(secrets: str | None) -> str | None:
     return secrets
 
 
-def _can_be_checked(audience: str | None) -> str | None:
-    if audience and find_spec("jwt") is None:
+def _can_be_checked(audience: str) -> str:
+    if find_spec("jwt") is None:
         raise ValueError("needs PyJWT: install tickwork[oidc] with the function")
     return audience
-
-
-def _comes_with_audience(email: str | None, info: ValidationInfo) -> str | None:
-    if info.data.get("oidc_audience") and not email:
-        raise ValueError(f"must be set when {PREFIX}OIDC_AUDIENCE is: anybody can get a token for an audience")
-    return email
 
 
 def _is_safe_url(url: str) -> str:
@@ -63,15 +57,14 @@ def _is_safe_url(url: str) -> str:
     return url
 
 
-def _is_vault_url(url: str | None) -> str | None:
-    if url is not None and not url.startswith(("file:", "s3:", "supabase:")):
+def _is_vault_url(url: str) -> str:
+    if not url.startswith(("file:", "s3:", "supabase:")):
         raise ValueError("must start with file:, s3: or supabase:, such as file:/var/lib/tickwork/vault")
     return url
 
 
-def _are_keys(keys: str | None) -> str | None:
-    if keys is not None:
-        keys_of(keys)
+def _are_keys(keys: str) -> str:
+    keys_of(keys)
     return keys
 
 
@@ -89,7 +82,7 @@ def keys_of(keys: str) -> list[bytes]:
     return decoded
 
 
-def _are_networks(networks: str | None) -> str | None:
+def _are_networks(networks: str) -> str:
     networks_of(networks)
     return networks
 
@@ -108,67 +101,120 @@ def networks_of(networks: str | None) -> tuple[IPv4Network | IPv6Network, ...]:
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 
 
-def _is_http_url(url: str | None) -> str | None:
-    if url is not None and not url.startswith(("https://", "http://")):
+def _is_http_url(url: str) -> str:
+    if not url.startswith(("https://", "http://")):
         raise ValueError("must start with https://, or http:// for a server in your own network")
     return url
 
 
-Secrets = Annotated[str | None, AfterValidator(are_long_secrets)]
+def _is_tenant(name: str) -> str:
+    if not re.fullmatch("[0-9A-Za-z.-]{1,100}", name):
+        raise ValueError("must be of letters, digits, dots and hyphens, 100 at most")
+    return name
 
 
-class Settings(BaseModel):
-    """Each is the environment variable TICKWORK_<NAME>; the README has the table."""
+def _seconds(at_most: int, *, is_positive: bool = False) -> Callable[[str], float]:
+    span = f"above 0 and at most {at_most}" if is_positive else f"from 0 to {at_most}"
 
-    # Not pydantic-settings: its import alone doubles the cold start of a function.
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    def seconds(text: str) -> float:
+        value = _number(text)
+        if not 0 <= value <= at_most or (is_positive and value == 0):
+            raise ValueError(f"must be a number {span}")
+        return value
 
-    database_url: Annotated[str, AfterValidator(_is_postgres_url)]
-    budget_seconds: float = Field(default=50, gt=0, le=3600)
-    max_jobs: int = Field(default=100, ge=1, le=100_000)
-    look_again_seconds: float = Field(default=0, ge=0, le=3600)
-    grace_seconds: float = Field(default=8, ge=0, le=3600)
+    return seconds
+
+
+def _is_count(text: str) -> int:
+    value = _number(text)
+    if not 1 <= value <= 100_000 or not value.is_integer():
+        raise ValueError("must be a whole number from 1 to 100000")
+    return int(value)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        # Neither less than anything nor more.
+        return float("nan")
+
+
+def _yes_or_no(text: str) -> bool:
+    word = text.lower()
+    if word not in (*YES, *NO):
+        raise ValueError("must be true or false")
+    return word in YES
+
+
+YES = ("true", "1", "yes", "on", "y", "t")
+NO = ("false", "0", "no", "off", "n", "f")
+
+Secrets = Annotated[str | None, are_long_secrets]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Each is the environment variable TICKWORK_<NAME>, read by what follows its type; the README has the table."""
+
+    # Not pydantic: a function that finds nothing due can do without it, and would take a third longer to start.
+    database_url: Annotated[str, _is_postgres_url]
+    budget_seconds: Annotated[float, _seconds(3600, is_positive=True)] = 50
+    max_jobs: Annotated[int, _is_count] = 100
+    look_again_seconds: Annotated[float, _seconds(3600)] = 0
+    grace_seconds: Annotated[float, _seconds(3600)] = 8
     bearer_secret: Secrets = None
     hmac_secret: Secrets = None
-    oidc_audience: Annotated[str | None, AfterValidator(_can_be_checked)] = None
-    oidc_email: Annotated[str | None, AfterValidator(_comes_with_audience)] = Field(default=None, validate_default=True)
-    oidc_keys_url: Annotated[str, AfterValidator(_is_safe_url)] = "https://www.googleapis.com/oauth2/v3/certs"
-    open_on_loopback: bool = False
-    vault_url: Annotated[str | None, AfterValidator(_is_vault_url)] = None
+    oidc_audience: Annotated[str | None, _can_be_checked] = None
+    oidc_email: str | None = None
+    oidc_keys_url: Annotated[str, _is_safe_url] = "https://www.googleapis.com/oauth2/v3/certs"
+    open_on_loopback: Annotated[bool, _yes_or_no] = False
+    vault_url: Annotated[str | None, _is_vault_url] = None
     vault_key: str | None = None
-    unstructured_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
+    unstructured_url: Annotated[str | None, _is_http_url] = None
     unstructured_api_key: str | None = None
-    secret_key: Annotated[str | None, AfterValidator(_are_keys)] = None
-    outbound_allow: Annotated[str | None, AfterValidator(_are_networks)] = None
-    outbound_block: Annotated[str | None, AfterValidator(_are_networks)] = None
-    outbound_http: bool = False
+    secret_key: Annotated[str | None, _are_keys] = None
+    outbound_allow: Annotated[str | None, _are_networks] = None
+    outbound_block: Annotated[str | None, _are_networks] = None
+    outbound_http: Annotated[bool, _yes_or_no] = False
     outbound_authorities: str | None = None
-    webhook_seconds: float = Field(default=30, gt=0, le=30)
+    webhook_seconds: Annotated[float, _seconds(30, is_positive=True)] = 30
     dropbox_app_key: str | None = None
     dropbox_app_secret: str | None = None
-    dropbox_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
+    dropbox_url: Annotated[str | None, _is_http_url] = None
     microsoft_client_id: str | None = None
     microsoft_client_secret: str | None = None
-    microsoft_tenant: str = Field(default="common", pattern="^[0-9A-Za-z.-]{1,100}$")
-    microsoft_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
+    microsoft_tenant: Annotated[str, _is_tenant] = "common"
+    microsoft_url: Annotated[str | None, _is_http_url] = None
     google_client_id: str | None = None
     google_client_secret: str | None = None
-    google_url: Annotated[str | None, AfterValidator(_is_http_url)] = None
+    google_url: Annotated[str | None, _is_http_url] = None
     notification_secret: Secrets = None
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings of this process; raises BadSetting with one line that names the first bad one."""
-    known = {
-        name: environment[PREFIX + name.upper()]
-        for name in Settings.model_fields
-        if environment.get(PREFIX + name.upper(), "") != ""
-    }
+    if not environment.get(f"{PREFIX}DATABASE_URL"):
+        raise BadSetting(f"{PREFIX}DATABASE_URL is not set. Example: postgresql://tickwork_worker@host:5432/postgres")
+    given = {name: environment.get(variable, "") for name, variable in VARIABLES.items()}
+    settings = Settings(**{name: _read(name, text) for name, text in given.items() if text})
+    if settings.oidc_audience and not settings.oidc_email:
+        raise BadSetting(
+            f"{PREFIX}OIDC_EMAIL: must be set when {PREFIX}OIDC_AUDIENCE is: anybody can get a token for an audience"
+        )
+    return settings
+
+
+def _read(name: str, text: str) -> Any:
     try:
-        return Settings.model_validate(known)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        name = PREFIX + str(first["loc"][0]).upper()
-        if first["type"] == "missing":
-            raise BadSetting(f"{name} is not set. Example: postgresql://tickwork_worker@host:5432/postgres") from None
-        raise BadSetting(f"{name}: {first['msg'].removeprefix('Value error, ')}") from None
+        return READERS[name](text)
+    except ValueError as error:
+        # Without its context, which may show the value.
+        raise BadSetting(f"{VARIABLES[name]}: {error}") from None
+
+
+VARIABLES = {name: PREFIX + name.upper() for name in Settings.__dataclass_fields__}
+READERS: Mapping[str, Callable[[str], Any]] = {
+    name: (*getattr(hint, "__metadata__", ()), str)[0]
+    for name, hint in get_type_hints(Settings, include_extras=True).items()
+}

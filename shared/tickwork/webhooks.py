@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from tickwork.database import Database
-from tickwork.jobs import Json
+from tickwork.outcomes import Json
 from tickwork.queue import as_given, check_integers, statement
 
 

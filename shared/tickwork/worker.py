@@ -12,8 +12,8 @@ from tickwork.batch import work_many
 from tickwork.database import connect
 from tickwork.errors import QueueError
 from tickwork.handler import Handlers
-from tickwork.jobs import Report
 from tickwork.logs import log, log_exception
+from tickwork.outcomes import Report
 from tickwork.queue import Queue
 from tickwork.runtime import Deadline, work
 from tickwork.schema import SchemaCheck

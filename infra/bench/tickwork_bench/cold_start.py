@@ -30,6 +30,8 @@ def run(bench: Bench) -> Result:
             **os.environ,
             "TICKWORK_DATABASE_URL": tickwork.as_worker(url),
             "TICKWORK_OPEN_ON_LOOPBACK": "true",
+            # What is deployed has its byte-code with it: the first round writes ours.
+            "PYTHONDONTWRITEBYTECODE": "",
             # Where gunicorn puts its control socket.
             "XDG_RUNTIME_DIR": folder,
         }

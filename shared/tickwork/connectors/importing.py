@@ -17,8 +17,9 @@ from tickwork.connectors.summing_up import Named
 from tickwork.connectors.trouble import Changed, NotThere, OutOfTime, Resync, Unusable
 from tickwork.errors import Interrupted, JobError, NotYet, Permanent, RateLimited
 from tickwork.handler import Tools
-from tickwork.jobs import Done, FollowUp
+from tickwork.jobs import FollowUp
 from tickwork.names import as_name
+from tickwork.outcomes import Done
 from tickwork.vault import Vault, document_key
 
 P = ParamSpec("P")

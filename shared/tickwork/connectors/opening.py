@@ -12,8 +12,8 @@ from tickwork.connectors.tokens import Client, Tokens
 from tickwork.connectors.trouble import NotSetUp, Reauthorize
 from tickwork.errors import Permanent
 from tickwork.handler import Tools
-from tickwork.jobs import Done
 from tickwork.outbound import policy_of, vault_of
+from tickwork.outcomes import Done
 from tickwork.safe import Safe
 from tickwork.settings import Settings, load_settings
 

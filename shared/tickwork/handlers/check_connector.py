@@ -10,8 +10,9 @@ from tickwork.connectors.items import Account
 from tickwork.connectors.opening import open_drive
 from tickwork.errors import NotYet, RateLimited
 from tickwork.handler import Handler, Tools
-from tickwork.jobs import Done, FollowUp
+from tickwork.jobs import FollowUp
 from tickwork.names import as_name
+from tickwork.outcomes import Done
 from tickwork.settings import load_settings
 
 

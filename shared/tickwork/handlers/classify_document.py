@@ -11,7 +11,7 @@ from tickwork.classifier.stored import examples_of, remember_words, types_of
 from tickwork.errors import Permanent
 from tickwork.events import emit_held_event
 from tickwork.handler import Handler, Tools
-from tickwork.jobs import Done
+from tickwork.outcomes import Done
 
 # What kind of document it is shows on its first pages.
 LONGEST_TEXT = 20_000

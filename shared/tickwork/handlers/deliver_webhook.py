@@ -13,8 +13,8 @@ from tickwork.errors import JobError, Permanent, RateLimited, Retryable
 from tickwork.events import Verdict, note_delivery
 from tickwork.handler import Handler, Tools
 from tickwork.http import Limits, Unreachable, stream
-from tickwork.jobs import Done
 from tickwork.outbound import PASSING, pause_of, policy_of
+from tickwork.outcomes import Done
 from tickwork.redaction import redacted, redacted_headers
 from tickwork.safe import Safe
 from tickwork.settings import Settings, load_settings

@@ -19,8 +19,9 @@ from tickwork.elements import Element, Extracted, Metadata
 from tickwork.errors import Interrupted, JobError, LeaseLost, Permanent, Retryable
 from tickwork.events import emit_held_event
 from tickwork.handler import Handler, Tools
-from tickwork.jobs import Done, FollowUp
+from tickwork.jobs import FollowUp
 from tickwork.outbound import vault_of
+from tickwork.outcomes import Done
 from tickwork.settings import Settings, load_settings
 from tickwork.vault import Vault, derived_key
 

@@ -3,7 +3,7 @@
 from tickwork.connectors.importing import Payload
 from tickwork.connectors.opening import run_import
 from tickwork.handler import Handler, Tools
-from tickwork.jobs import Done
+from tickwork.outcomes import Done
 
 
 def import_gdrive(payload: Payload, tools: Tools) -> Done:

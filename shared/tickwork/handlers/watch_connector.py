@@ -12,7 +12,8 @@ from tickwork.connectors.opening import open_drive
 from tickwork.connectors.trouble import NotSetUp
 from tickwork.errors import NotYet, RateLimited
 from tickwork.handler import Handler, Tools
-from tickwork.jobs import Done, FollowUp
+from tickwork.jobs import FollowUp
+from tickwork.outcomes import Done
 from tickwork.settings import load_settings
 
 # So much of its time is left when a subscription is taken out anew: a day without us is no harm.
