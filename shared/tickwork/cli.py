@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 from typer.exceptions import TyperException
 
-from tickwork import cli_connectors, cli_cron, cli_deploy, cli_doctor, cli_documents, cli_input, migrations
+from tickwork import cli_connectors, cli_cron, cli_deploy, cli_doctor, cli_documents, cli_input, cli_pauses, migrations
 from tickwork.cli_options import AsJson, DatabaseUrl, Desk, Tenant
 from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
 from tickwork.cli_secrets import secrets_app
@@ -237,44 +237,8 @@ def cancel(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = Fa
     say(connected(database_url).cancel_job(cli_input.job_id(job_id)), as_json)
 
 
-DocType = Annotated[str | None, typer.Option("--type", help="Such as lease or invoice.")]
-Family = Annotated[str | None, typer.Option(help="Such as extract.")]
-Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]
-
-
-@app.command()
-def pause(
-    family: Family = None,
-    type: Type = None,
-    tenant: Tenant = None,
-    reason: Annotated[str | None, typer.Option(help="Shown to whoever asks why a job is not running.")] = None,
-    database_url: DatabaseUrl = None,
-) -> None:
-    """Let no job of a family, a type or a tenant start."""
-    queue = connected(database_url)
-    queue.pause_jobs(family, type, cli_input.tenant_id(queue, tenant) if tenant else None, reason)
-    print(f"Paused {family or type or tenant}. `tickwork resume` with the same option ends that.")
-
-
-@app.command()
-def resume(family: Family = None, type: Type = None, tenant: Tenant = None, database_url: DatabaseUrl = None) -> None:
-    """Let the jobs of a family, a type or a tenant start again."""
-    queue = connected(database_url)
-    queue.resume_jobs(family, type, cli_input.tenant_id(queue, tenant) if tenant else None)
-    print(f"Jobs of {family or type or tenant} may start.")
-
-
-@app.command()
-def holds(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """List what is paused or held, and why."""
-    rows = connected(database_url).list_holds()
-    if as_json:
-        print_json(rows)
-        return
-    table = plain_table("what", "until", "why")
-    for row in rows:
-        table.add_row(row["scope"], str(row["held_until"] or "resumed"), one_line(row["reason"]))
-    print_table(table) if rows else print("Nothing is paused or held.")
+for command in (cli_pauses.pause, cli_pauses.resume, cli_pauses.holds):
+    app.command()(command)
 
 
 @app.command()
@@ -380,6 +344,9 @@ def add_tenant(
         print_json(row)
     else:
         print(f"{row['id']} {row['name']}")
+
+
+DocType = Annotated[str | None, typer.Option("--type", help="Such as lease or invoice.")]
 
 
 @documents_app.callback()

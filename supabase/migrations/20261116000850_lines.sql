@@ -324,17 +324,20 @@ $$;
 comment on function tickwork.close_line is
   'Closes a line in which nothing is due, until something is, and its turn if that was the last one.';
 
--- What nobody wakes is found here: a table filled by hand, or restored without its inner state.
-
-create function tickwork.wake_forgotten_lines()
-returns integer
-language plpgsql
-volatile
+create function tickwork.queued_lines()
+returns table (
+  family text,
+  type text,
+  priority integer,
+  tenant_id uuid,
+  lane text,
+  run_at timestamptz,
+  line_id bigint
+)
+language sql
+stable
 set search_path = ''
 as $$
-declare
-  woken integer;
-begin
   -- From the first job of one line to the first of the next, however long they are.
   with recursive heads as (
     (
@@ -369,9 +372,27 @@ begin
       limit 1
     ) as following
   )
+  select *
+  from heads;
+$$;
+
+comment on function tickwork.queued_lines is
+  'The lines that have queued jobs, with the run_at of the first: one look into the index for each line.';
+
+-- What nobody wakes is found here: a table filled by hand, or restored without its inner state.
+
+create function tickwork.wake_forgotten_lines()
+returns integer
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  woken integer;
+begin
   insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
   select heads.family, heads.type, heads.priority, heads.tenant_id, heads.lane, heads.run_at
-  from heads
+  from tickwork.queued_lines() as heads
   left join tickwork.lines on lines.id = heads.line_id
   left join tickwork.turns
     on turns.id = tickwork.turn_id(heads.family, heads.type, heads.priority, heads.tenant_id)
@@ -402,6 +423,7 @@ revoke execute on function
   tickwork.close_line,
   tickwork.shut_line,
   tickwork.shut_turn,
+  tickwork.queued_lines,
   tickwork.wake_forgotten_lines
 from public, anon, authenticated, service_role;
 
@@ -412,5 +434,6 @@ grant execute on function
   tickwork.close_line,
   tickwork.shut_line,
   tickwork.shut_turn,
+  tickwork.queued_lines,
   tickwork.wake_forgotten_lines
 to tickwork_owner;

@@ -90,35 +90,67 @@ execute function tickwork.follow_tenant();
 
 -- queued -> queued, but not to be claimed
 
+create function tickwork.check_scope(family text, type text)
+returns void
+language plpgsql
+stable
+set search_path = ''
+as $$
+begin
+  if check_scope.family is not null
+    and not exists (select from public.job_types where job_types.family = check_scope.family)
+  then
+    raise exception 'family: there is no family %', quote_literal(check_scope.family)
+      using
+        errcode = 'TWARG',
+        hint = 'The job types are of these: '
+          || array_to_string(array(select distinct job_types.family from public.job_types order by 1), ', ') || '.';
+  end if;
+
+  if check_scope.type is not null
+    and not exists (select from public.job_types where job_types.key = check_scope.type)
+  then
+    raise exception 'type: there is no job type %', quote_literal(check_scope.type)
+      using
+        errcode = 'TWTYP',
+        hint = 'There are '
+          || array_to_string(array(select job_types.key from public.job_types order by job_types.key), ', ') || '.';
+  end if;
+end
+$$;
+
+comment on function tickwork.check_scope is
+  'Returns if there is such a family or type. Raises TWARG or TWTYP, with a hint that names those there are.';
+
 create function tickwork.scope_of(family text, type text, tenant_id uuid)
 returns text
 language plpgsql
 stable
 set search_path = ''
 as $$
+declare
+  held_scope constant text := coalesce(
+    tickwork.family_scope(scope_of.family),
+    tickwork.type_scope(scope_of.type),
+    tickwork.tenant_scope(scope_of.tenant_id)
+  );
 begin
   if num_nonnulls(scope_of.family, scope_of.type, scope_of.tenant_id) <> 1 then
     raise exception 'give one of family, type and tenant_id, not %',
       num_nonnulls(scope_of.family, scope_of.type, scope_of.tenant_id)
-      using errcode = 'TWARG', hint = 'To pause two things call it twice.';
-  end if;
-
-  if scope_of.type is not null
-    and not exists (select from public.job_types where job_types.key = scope_of.type)
-  then
-    raise exception 'type: there is no job type %', quote_literal(scope_of.type)
-      using errcode = 'TWTYP', hint = 'Insert it into job_types, or correct the spelling.';
+      using errcode = 'TWARG', hint = 'For two things call it twice.';
   end if;
 
   if scope_of.tenant_id is not null then
     perform tickwork.check_caller(scope_of.tenant_id);
   end if;
 
-  return coalesce(
-    tickwork.family_scope(scope_of.family),
-    tickwork.type_scope(scope_of.type),
-    tickwork.tenant_scope(scope_of.tenant_id)
-  );
+  -- Its types may have been deleted while it was paused: it must be possible to end that.
+  if not exists (select from tickwork.holds where holds.scope = held_scope) then
+    perform tickwork.check_scope(scope_of.family, scope_of.type);
+  end if;
+
+  return held_scope;
 end
 $$;
 
@@ -162,7 +194,7 @@ $$;
 
 comment on function public.pause_jobs is
   'queued -> queued. No job of the family, the type or the tenant starts until resume_jobs; those that run go on. '
-  'Pausing twice changes the reason only. Raises TWARG, TWTYP, TWTNT.';
+  'Pausing twice changes the reason only. Raises TWARG (also of an unknown family), TWTYP, TWTNT.';
 
 create function tickwork.resume_jobs(family text, type text, tenant_id uuid)
 returns void
@@ -199,26 +231,64 @@ as $$
 $$;
 
 comment on function public.resume_jobs is
-  'queued -> queued. Ends what pause_jobs began; without that it changes nothing. Raises TWARG, TWTYP, TWTNT.';
+  'queued -> queued. Ends what pause_jobs began, even if there is no such type any more; without that it changes '
+  'nothing. Raises TWARG, TWTYP, TWTNT.';
 
 create function tickwork.list_holds()
-returns table (scope text, held_until timestamptz, reason text, created_at timestamptz)
+returns table (scope text, held_until timestamptz, reason text, created_at timestamptz, waiting integer)
 language sql
-stable
+volatile
 security definer -- nobody may read holds
 set search_path = ''
 as $$
-  -- Not every language can read infinity.
-  select holds.scope, case when isfinite(holds.until) then holds.until end, holds.reason, holds.created_at
+  with held_lines as materialized (
+    select holds.scope, line.tenant_id, line.line_id
+    from tickwork.queued_lines() as line
+    cross join lateral (
+      values
+        (tickwork.family_scope(line.family)),
+        (tickwork.type_scope(line.type)),
+        (tickwork.tenant_scope(line.tenant_id)),
+        (tickwork.lane_scope(line.family, line.tenant_id, line.lane))
+    ) as behind(scope)
+    join tickwork.holds on holds.scope = behind.scope
+    where holds.until > now()
+  ),
+  waiting as (
+    select held_lines.scope, sum(due.jobs) as jobs
+    from held_lines
+    cross join lateral (
+      select count(*) as jobs
+      from (
+        select
+        from public.jobs
+        where jobs.tenant_id = held_lines.tenant_id
+          and tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane) = held_lines.line_id
+          and jobs.status = 'queued'
+          and jobs.run_at <= now()
+        -- Nobody needs to know how many thousands there are.
+        limit 100
+      ) as head
+    ) as due
+    group by held_lines.scope
+  )
+  select
+    holds.scope,
+    -- Not every language can read infinity.
+    case when isfinite(holds.until) then holds.until end,
+    holds.reason,
+    holds.created_at,
+    least(coalesce(waiting.jobs, 0), 100)::integer
   from tickwork.holds
+  left join waiting on waiting.scope = holds.scope
   where holds.until > now()
   order by holds.scope;
 $$;
 
 create function public.list_holds()
-returns table (scope text, held_until timestamptz, reason text, created_at timestamptz)
+returns table (scope text, held_until timestamptz, reason text, created_at timestamptz, waiting integer)
 language sql
-stable
+volatile
 set search_path = ''
 as $$
   select *
@@ -226,7 +296,8 @@ as $$
 $$;
 
 comment on function public.list_holds is
-  'Reads what is paused and held, until when (null is until it is ended), since when and why.';
+  'Reads what is paused and held, until when (null is until it is ended), since when and why, and how many due jobs '
+  'wait behind it, counted up to 100.';
 
 alter function tickwork.follow_type owner to tickwork_owner;
 alter function tickwork.follow_tenant owner to tickwork_owner;
@@ -238,6 +309,7 @@ revoke execute on function
   tickwork.remake_turns,
   tickwork.follow_type,
   tickwork.follow_tenant,
+  tickwork.check_scope,
   tickwork.scope_of,
   tickwork.pause_jobs,
   tickwork.resume_jobs,
@@ -247,7 +319,11 @@ revoke execute on function
   public.list_holds
 from public, anon, authenticated, service_role;
 
-grant execute on function tickwork.remake_turns, tickwork.scope_of to tickwork_owner;
+grant execute on function
+  tickwork.remake_turns,
+  tickwork.check_scope,
+  tickwork.scope_of
+to tickwork_owner;
 
 grant execute on function
   public.pause_jobs,

@@ -47,7 +47,9 @@ begin
   on conflict (scope) do update
   set
     until = excluded.until,
-    reason = excluded.reason;
+    reason = excluded.reason,
+    -- One that is over was another hold.
+    created_at = case when holds.until > clock_timestamp() then holds.created_at else excluded.created_at end;
 
   if shut_lane.held_until <= clock_timestamp() then
     perform tickwork.wake_lane(shut_lane.family, shut_lane.tenant_id, shut_lane.lane, clock_timestamp());

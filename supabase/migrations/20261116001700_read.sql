@@ -119,8 +119,8 @@ begin
       when tickwork.tenant_scope(job.tenant_id) then 'Its tenant is paused'
       else format('Its lane %s is held', quote_literal(job.lane))
     end
-    || case when isfinite(hold.until) then format(' until %s', hold.until) else '' end
-    || case when hold.reason <> '' then format(': %s', hold.reason) else '' end
+    || case when isfinite(hold.until) then format(' until %s', hold.until::timestamptz(0)) else '' end
+    || case when hold.reason <> '' then format(': %s', rtrim(hold.reason, '.')) else '' end
     || '.';
   end if;
 
@@ -135,7 +135,7 @@ begin
   loop
     if tickwork.count_running(rule.kind, spot) >= rule.max_running then
       return format(
-        'It waits for room: %s jobs of %s may run at once, and as many do.', rule.max_running,
+        'It waits for room: at most %s of the jobs of %s may run at once.', rule.max_running,
         case rule.kind
           when 'type' then 'its type'
           when 'tenant' then 'its tenant'
@@ -145,10 +145,12 @@ begin
       );
     elsif tickwork.tokens_left(rule) < 1 then
       return format(
-        'It waits for its start: %s jobs of %s may start in a minute, and the next one may at %s.',
+        'It waits for its start: at most %s of the jobs of %s may start in a minute, the next one at %s.',
         rule.starts_per_minute,
         case rule.kind when 'lane' then format('its lane %s', quote_literal(job.lane)) else 'its type and tenant' end,
-        clock_timestamp() + make_interval(secs => (1 - tickwork.tokens_left(rule)) * 60 / rule.starts_per_minute)
+        (
+          clock_timestamp() + make_interval(secs => (1 - tickwork.tokens_left(rule)) * 60 / rule.starts_per_minute)
+        )::timestamptz(0)
       );
     end if;
   end loop;
@@ -187,10 +189,12 @@ begin
     when 'running' then
       return format(
         'It is running since %s, attempt %s of %s, on %s.',
-        job.started_at, job.attempts, job.max_attempts, job.worker_id
+        job.started_at::timestamptz(0), job.attempts, job.max_attempts, job.worker_id
       ) || case
         when job.lease_expires_at < clock_timestamp() then
-          format(' Its lease ran out at %s: the next claim or tick gives it back.', job.lease_expires_at)
+          format(
+            ' Its lease ran out at %s: the next claim or tick gives it back.', job.lease_expires_at::timestamptz(0)
+          )
         when job.cancel_requested_at is not null then
           ' Cancel was asked for: its worker hears of it at the next heartbeat.'
         else ''
@@ -199,16 +203,16 @@ begin
       if job.run_at > clock_timestamp() and job.error_code is not null then
         return format(
           'Attempt %s of %s ended with %s: %s. The next one starts at %s.',
-          job.attempts, job.max_attempts, job.error_code, job.error_message, job.run_at
+          job.attempts, job.max_attempts, job.error_code, rtrim(job.error_message, '.'), job.run_at::timestamptz(0)
         );
       elsif job.run_at > clock_timestamp() then
-        return format('It is not due before %s.', job.run_at);
+        return format('It is not due before %s.', job.run_at::timestamptz(0));
       end if;
 
       obstacle := tickwork.obstacle(job.id);
 
       if obstacle is not null then
-        return format('It is due since %s. %s', job.run_at, obstacle);
+        return format('It is due since %s. %s', job.run_at::timestamptz(0), obstacle);
       end if;
 
       select count(*) into ahead
@@ -230,9 +234,9 @@ begin
 
       -- Others' jobs are not for a member to see, so that he cannot tell whether something runs.
       return format(
-        'It is due since %s and waits for the function of the family %s, with %s jobs of its tenant ahead of it and '
+        'It is due since %s and waits for the function of the family %s, with %s of its tenant''s jobs ahead of it and '
         '%s%s running. Tenants take turns.',
-        job.run_at, quote_literal(job.family),
+        job.run_at::timestamptz(0), quote_literal(job.family),
         case ahead when 1000 then '1000 or more' else ahead::text end,
         running,
         case when not tickwork.caller_is_service() then ' of yours' else '' end
@@ -242,18 +246,21 @@ begin
         else ''
       end;
     when 'done' then
-      return format('It is done since %s, after %s of %s attempts.', job.finished_at, job.attempts, job.max_attempts);
+      return format(
+        'It is done since %s, after %s of %s attempts.',
+        job.finished_at::timestamptz(0), job.attempts, job.max_attempts
+      );
     when 'cancelled' then
-      return format('It was cancelled at %s. retry_job puts it back.', job.finished_at);
+      return format('It was cancelled at %s. A retry puts it back.', job.finished_at::timestamptz(0));
     when 'failed' then
       return format(
-        'It failed for good at %s with %s: %s. Mend the cause, then retry_job puts it back.',
-        job.finished_at, job.error_code, job.error_message
+        'It failed for good at %s with %s: %s. Mend the cause, then a retry puts it back.',
+        job.finished_at::timestamptz(0), job.error_code, rtrim(job.error_message, '.')
       );
     when 'dead' then
       return format(
-        'It is dead since %s, after %s attempts, the last of which ended with %s: %s. retry_job puts it back.',
-        job.finished_at, job.attempts, job.error_code, job.error_message
+        'It is dead since %s, after %s attempts, the last of which ended with %s: %s. A retry puts it back.',
+        job.finished_at::timestamptz(0), job.attempts, job.error_code, rtrim(job.error_message, '.')
       );
   end case;
 end

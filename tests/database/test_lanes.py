@@ -156,6 +156,20 @@ def test_a_worker_holds_the_lane_of_its_job(world: World) -> None:
     assert 0 < (held["held_until"] - held["created_at"]).total_seconds() <= 30
 
 
+def test_a_hold_begins_anew_when_the_one_before_is_over(world: World) -> None:
+    tenant = world.tenant()
+
+    def held_since() -> datetime:
+        hold(world, tenant)
+        found: datetime = world.service.list_holds()[0]["created_at"]
+        return found
+
+    first, prolonged = held_since(), held_since()
+    let_time_pass(world, 100)
+
+    assert first == prolonged < held_since()
+
+
 def test_only_the_holder_of_the_lease_may_hold_the_lane(world: World) -> None:
     stale = world.running_job(lane=LANE)
     world.expire(stale)

@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.crowd import claim_all, enqueue
+from tests.database.test_plans import assert_by_index, scans_of, touched_rows
 from tests.world import World
 from tickwork.errors import InvalidRequest
 from tickwork.jobs import Job
@@ -129,12 +130,75 @@ def test_exactly_one_scope_is_given(world: World) -> None:
             assert refusal.value.sqlstate == "TWARG"
 
 
-def test_an_unknown_type_or_tenant_is_refused(world: World) -> None:
+VERBS = pytest.mark.parametrize("verb", ["pause_jobs", "resume_jobs"])
+
+
+@VERBS
+def test_what_is_unknown_is_refused_with_the_names_of_what_there_is(world: World, verb: str) -> None:
+    world.run("delete from job_types")
+    world.type()
+    world.type("wave_hand", "other_family")
     nobody = uuid4()
 
+    with pytest.raises(InvalidRequest, match="there is no family 'tset'") as no_family:
+        getattr(world.service, verb)(family="tset")
     with pytest.raises(InvalidRequest, match="there is no job type 'no_such_type'") as no_type:
-        world.service.pause_jobs(type="no_such_type")
+        getattr(world.service, verb)(type="no_such_type")
     with pytest.raises(InvalidRequest, match=f"there is no tenant {nobody}") as no_tenant:
-        world.service.pause_jobs(tenant_id=nobody)
+        getattr(world.service, verb)(tenant_id=nobody)
 
-    assert (no_type.value.sqlstate, no_tenant.value.sqlstate) == ("TWTYP", "TWTNT")
+    refusals = (no_family.value, no_type.value, no_tenant.value)
+    assert [refusal.sqlstate for refusal in refusals] == ["TWARG", "TWTYP", "TWTNT"]
+    assert no_family.value.hint == "The job types are of these: other_family, test."
+    assert no_type.value.hint == "There are greet_person, wave_hand."
+    assert world.service.list_holds() == []
+
+
+def test_what_was_deleted_while_it_was_paused_can_be_resumed(world: World) -> None:
+    what, _ = world_with_jobs(world, "type")
+    world.service.pause_jobs(family="test")
+    world.service.pause_jobs(**what)
+    world.run("delete from job_types where family = 'test'")
+
+    world.service.pause_jobs(**what, reason="it is gone")
+    for each in ({"family": "test"}, what):
+        world.service.resume_jobs(**each)
+
+    assert world.service.list_holds() == []
+    assert len(claim_batches(world)) == 6
+
+
+def test_holds_say_how_many_due_jobs_wait_behind_them(world: World) -> None:
+    what, tenant = world_with_jobs(world, "tenant_id")
+    world.type("nod_head", "other_family")
+    enqueue(world, tenant, 2, priority=50, lane="connector:1")
+    enqueue(world, tenant, 1, "nod_head", lane="connector:1")
+    world.job(run_at="2999-01-01", tenant=tenant)
+    for each in (what, {"family": "test"}, {"type": "nod_head"}, {"type": "greet_person"}):
+        world.service.pause_jobs(**each)
+    world.service.hold_lane("test", tenant, "connector:1", "infinity")
+    world.service.hold_lane("test", tenant, "connector:2", "infinity")
+
+    waiting = {hold["scope"].replace(str(tenant), "acme"): hold["waiting"] for hold in world.service.list_holds()}
+
+    assert waiting == {
+        "family test": 8,
+        "tenant acme": 6,
+        "tenant acme family test lane connector:1": 2,
+        "tenant acme family test lane connector:2": 0,
+        "type greet_person": 8,
+        "type nod_head": 1,
+    }
+
+
+def test_many_jobs_behind_a_hold_are_not_counted_one_by_one(world: World) -> None:
+    tenant, _ = world.tenant(), world.type()
+    enqueue(world, tenant, 10_000)
+    enqueue(world, tenant, 10_000, lane="connector:1")
+    world.service.pause_jobs(tenant_id=tenant)
+
+    scans = [scan for scan in scans_of(world, "select waiting from list_holds()") if scan["Relation Name"] == "jobs"]
+
+    assert [hold["waiting"] for hold in world.service.list_holds()] == [100]
+    assert_by_index(scans)
+    assert touched_rows(scans) <= 250

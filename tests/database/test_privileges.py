@@ -58,7 +58,7 @@ MAY_EXECUTE = {
         tickwork.is_plain_job tickwork.checked_rows tickwork.insert_jobs tickwork.insert_new_jobs
         tickwork.insert_missing_jobs tickwork.requests_from
         tickwork.open_lines tickwork.close_line tickwork.shut_line tickwork.shut_turn tickwork.is_held
-        tickwork.what_turns_are_made_of tickwork.wake_forgotten_lines
+        tickwork.what_turns_are_made_of tickwork.queued_lines tickwork.wake_forgotten_lines
         tickwork.rules_of tickwork.admit tickwork.count_running tickwork.tokens_left tickwork.spend_tokens tickwork.shut
         tickwork.check_claim tickwork.claim tickwork.claim_in_turn tickwork.claim_rounds tickwork.start_jobs
         tickwork.start_job tickwork.claim_woken
@@ -71,7 +71,8 @@ MAY_EXECUTE = {
         tickwork.outcomes_from tickwork.check_outcomes tickwork.enqueue_follow_ups
         tickwork.reap tickwork.lock_job_for_caller tickwork.raise_wrong_status
         tickwork.hmac_sha256 tickwork.call_secret tickwork.call_function tickwork.count_due tickwork.wake_function
-        tickwork.remake_turns tickwork.scope_of tickwork.check_lane tickwork.wake_lane tickwork.shut_lane
+        tickwork.remake_turns tickwork.check_scope tickwork.scope_of tickwork.check_lane tickwork.wake_lane
+        tickwork.shut_lane
         tickwork.lock_document_for_caller tickwork.end_extractions tickwork.search_across
         tickwork.search_parts tickwork.search_terms tickwork.search_queries tickwork.search_marks
         tickwork.search_snippet tickwork.check_search tickwork.put_secret

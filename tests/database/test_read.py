@@ -1,5 +1,6 @@
 """What people see: lists, counts, and why a job is not running; and how old jobs go."""
 
+import re
 from datetime import timedelta
 from uuid import uuid4
 
@@ -34,8 +35,8 @@ def test_a_member_is_told_only_of_his_own_jobs(world: World) -> None:
 
     (why,) = world.member_of(own).execute("select explain_job(%s)", [job.id]).fetchone().values()  # type: ignore[union-attr]
 
-    assert "with 0 jobs of its tenant ahead of it and 0 of yours running." in why
-    assert "with 0 jobs of its tenant ahead of it and 1 running." in world.service.explain_job(job.id)
+    assert "with 0 of its tenant's jobs ahead of it and 0 of yours running." in why
+    assert "with 0 of its tenant's jobs ahead of it and 1 running." in world.service.explain_job(job.id)
 
 
 def test_a_list_can_be_narrowed(world: World) -> None:
@@ -89,7 +90,7 @@ def test_why_a_job_is_not_running_is_said_in_words(world: World) -> None:
     assert world.service.explain_job(future.id).startswith("It is not due before 2999-01-01")
     assert world.service.explain_job(retrying.id).startswith("Attempt 1 of 4 ended with BUSY: no answer. The next one")
     assert "attempt 1 of 4, on worker-1." in world.service.explain_job(running.id)
-    assert "with 1 jobs of its tenant ahead of it and 1 running." in world.service.explain_job(waiting.id)
+    assert "with 1 of its tenant's jobs ahead of it and 1 running." in world.service.explain_job(waiting.id)
     assert world.service.explain_job(alone.id).endswith("is the function deployed, and does cron wake it?")
 
 
@@ -101,27 +102,32 @@ def test_what_keeps_a_due_job_waiting_is_said_in_words(world: World) -> None:
     def why() -> str:
         return world.service.explain_job(job.id).partition(". ")[2]
 
-    assert why() == "It waits for room: 1 jobs of its type and tenant may run at once, and as many do."
+    assert why() == "It waits for room: at most 1 of the jobs of its type and tenant may run at once."
     world.run("update job_types set max_running_per_tenant = null, starts_per_minute = 1 where key = %s", type)
     world.queue.claim_next_job("test")
     world.service.limit_lane("test", tenant, "endpoint:1", max_running=1)
     other = world.job(lane="endpoint:1")
     assert (
-        world.service.explain_job(other.id).partition(". ")[2].startswith("It waits for its start: 1 jobs of its type")
+        world.service.explain_job(other.id)
+        .partition(". ")[2]
+        .startswith(
+            "It waits for its start: at most 1 of the jobs of its type and tenant may start in a minute, the next"
+        )
     )
     world.run("update job_types set starts_per_minute = null")
-    assert "1 jobs of its lane 'endpoint:1' may run" in world.service.explain_job(other.id)
+    assert "at most 1 of the jobs of its lane 'endpoint:1' may run at once." in world.service.explain_job(other.id)
     world.service.hold_lane("test", tenant, "endpoint:1", "2999-01-01", "answered 503")
     assert world.service.explain_job(other.id).endswith(
         "Its lane 'endpoint:1' is held until 2999-01-01 00:00:00+00: answered 503."
     )
+    assert not re.search(r":\d\d\.\d", world.service.explain_job(other.id))
     world.service.release_lane("test", tenant, "endpoint:1")
     for scope, said in (
         ({"family": "test"}, "The family 'test' is paused: repairs."),
         ({"type": type}, f"The type '{type}' is paused: repairs."),
         ({"tenant_id": tenant}, "Its tenant is paused: repairs."),
     ):
-        world.service.pause_jobs(**scope, reason="repairs")
+        world.service.pause_jobs(**scope, reason="repairs.")
         assert world.service.explain_job(other.id).endswith(said)
         world.service.resume_jobs(**scope)
     stranger = world.member_of(world.tenant("other"))
@@ -135,7 +141,7 @@ def test_what_became_of_a_job_is_said_in_words(world: World) -> None:
     world.service.cancel_job(expired.id)
     world.service.reap_expired_leases()
     failed, dead, done = (world.running_job(max_attempts=1) for _ in range(3))
-    world.queue.fail_job(failed, {"code": "BROKEN", "message": "no such file"}, retryable=False)
+    world.queue.fail_job(failed, {"code": "BROKEN", "message": "no such file."}, retryable=False)
     world.queue.fail_job(dead, {"code": "BUSY", "message": "no answer"})
     world.queue.complete_job(done)
 
