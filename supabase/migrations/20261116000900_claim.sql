@@ -223,10 +223,11 @@ begin
     array_agg(peer.tenant_id),
     array_agg(tickwork.line_id(peer.family, peer.type, peer.priority, peer.tenant_id, null)),
     -- As many whole rounds as fit, and then whole turns, in their order.
-    array_agg((
+    array_agg(greatest(
       claim_rounds.max_jobs / peer.weights * peer.weight
       + case when peer.weights_so_far <= claim_rounds.max_jobs % peer.weights then peer.weight else 0 end
-      - peer.starts % peer.weight
+      - peer.starts % peer.weight,
+      0
     )::integer),
     min(peer.lease_seconds),
     min(peer.timeout_seconds),
