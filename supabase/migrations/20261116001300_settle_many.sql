@@ -210,7 +210,8 @@ begin
     )::tickwork.outcome order by given.ordinality),
     count(distinct outcome.job_id) = count(*)
     and bool_and(
-      outcome.status in ('done', 'failed', 'released')
+      jsonb_typeof(given.fields) = 'object'
+      and outcome.status in ('done', 'failed', 'released')
       and given.fields - array[
         'job_id', 'lease_token', 'status', 'result', 'error', 'retryable', 'retry_after_seconds', 'delay_seconds',
         'follow_ups', 'logs'
