@@ -189,7 +189,7 @@ begin
 
   if job.id is null then
     perform tickwork.close_line(spot);
-    return null;
+    return '{}';
   end if;
 
   return array[job];
@@ -198,7 +198,7 @@ $$;
 
 comment on function tickwork.claim_in_turn is
   'queued -> running. The short way to one job, which nearly always leads there: the family has one type, nobody has '
-  'limits or lanes, nothing was woken. Null means that it did not.';
+  'limits or lanes, nothing was woken. Null means that there is no such way, an empty array that it led nowhere.';
 
 create function tickwork.claim_rounds(family text, worker_id text, max_jobs integer, lease_seconds integer)
 returns public.jobs[]
@@ -223,10 +223,11 @@ begin
     array_agg(peer.tenant_id),
     array_agg(tickwork.line_id(peer.family, peer.type, peer.priority, peer.tenant_id, null)),
     -- As many whole rounds as fit, and then whole turns, in their order.
-    array_agg((
+    array_agg(greatest(
       claim_rounds.max_jobs / peer.weights * peer.weight
       + case when peer.weights_so_far <= claim_rounds.max_jobs % peer.weights then peer.weight else 0 end
-      - peer.starts % peer.weight
+      - peer.starts % peer.weight,
+      0
     )::integer),
     min(peer.lease_seconds),
     min(peer.timeout_seconds),
@@ -390,7 +391,7 @@ begin
     );
 
   -- More are waiting there, and shall take turns with whoever comes.
-  if not found then
+  if not found and job.id is not null then
     perform tickwork.open_lines(claim_woken.family);
   end if;
 
@@ -413,7 +414,7 @@ declare
   -- Turns and lines where this claim got nothing.
   barren bigint[] := array[]::bigint[];
   highest_priority integer := 100;
-  is_prepared boolean := false;
+  is_prepared boolean;
   may_descend boolean := true;
   has_descended boolean;
   looks integer := 0;
@@ -437,6 +438,8 @@ begin
   end if;
 
   wanted := claim.max_jobs - coalesce(cardinality(claimed), 0);
+  -- Whoever has moved turns must not wait for others, or two could wait for each other.
+  is_prepared := claimed is not null;
 
   while wanted > 0 loop
     due_by := clock_timestamp();
@@ -547,7 +550,7 @@ begin
     may_descend := true;
   end loop;
 
-  return claimed;
+  return nullif(claimed, '{}');
 end
 $$;
 

@@ -123,6 +123,19 @@ declare
   done tickwork.done_jobs;
   statuses jsonb;
 begin
+  -- In the order of heartbeats, whatever became of them, so that two calls for the same jobs wait in one direction only.
+  if cardinality(parsed) > 1 then
+    perform
+    from (select * from unnest(parsed) as given order by given.job_id) as outcome
+    cross join lateral (
+      select
+      from public.jobs
+      where jobs.id = outcome.job_id
+        and jobs.lease_token = outcome.lease_token
+      for no key update
+    ) as held;
+  end if;
+
   select
     array_agg(outcome.job_id),
     array_agg(outcome.lease_token),
@@ -210,7 +223,8 @@ begin
     )::tickwork.outcome order by given.ordinality),
     count(distinct outcome.job_id) = count(*)
     and bool_and(
-      outcome.status in ('done', 'failed', 'released')
+      jsonb_typeof(given.fields) = 'object'
+      and outcome.status in ('done', 'failed', 'released')
       and given.fields - array[
         'job_id', 'lease_token', 'status', 'result', 'error', 'retryable', 'retry_after_seconds', 'delay_seconds',
         'follow_ups', 'logs'

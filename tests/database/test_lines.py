@@ -146,6 +146,36 @@ def test_nobody_comes_away_empty_handed_while_others_open_the_line(world: World)
     assert got_a_job == [[True] * 12] * 8
 
 
+@pytest.mark.parametrize(("waiting", "max_jobs"), [(0, 1), (1, 2)])
+def test_a_claim_that_has_moved_a_turn_waits_for_no_other(world: World, waiting: int, max_jobs: int) -> None:
+    moved, other, _ = world.tenant(), world.tenant(), world.type()
+    for tenant in (other, moved):
+        claim_all(world)
+        enqueue(world, tenant, 2)
+        claim_one_by_one(world, 2)
+    for _ in range(waiting):
+        world.job(tenant=moved)
+    enqueue(world, other, 2)
+    become_due_when_a_turn_moves(world, other)
+    opening = transaction(world)
+    opening.execute("select from tickwork.turns where tenant_id = %s for update", [other])
+    world.run("set lock_timeout = '1s'")
+
+    claimed = world.rows("select tenant_id from claim_jobs('test', 'w', %s)", max_jobs)
+
+    assert [row["tenant_id"] for row in claimed] == [moved] * waiting + [other]
+
+
+def become_due_when_a_turn_moves(world: World, tenant: UUID) -> None:
+    """As if somebody had woken the line of the tenant between two looks of one claim."""
+    world.run("update tickwork.wakes set wake_at = 'infinity' where tenant_id = %s", tenant)
+    world.run(
+        "create function wake() returns trigger language plpgsql security definer as $$"
+        "begin update tickwork.wakes set wake_at = clock_timestamp(); return null; end $$"
+    )
+    world.run("create trigger wake after update of starts on tickwork.turns execute function wake()")
+
+
 def test_no_job_is_overlooked_while_lines_open_and_close(world: World) -> None:
     tenants, type, chance = [world.tenant() for _ in range(3)], world.type(), random.Random(7)
     claimed: list[UUID] = []

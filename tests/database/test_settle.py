@@ -290,6 +290,8 @@ def test_the_token_of_another_job_of_the_batch_settles_nothing(world: World) -> 
     [
         ({}, "outcomes: must be an array of objects"),
         (None, "outcomes: must be an array of objects"),
+        (["done"], r"outcomes\[0\]: must be an object"),
+        ([None, {"status": "done"}], r"outcomes\[0\]: must be an object"),
         ([{"status": "dead"}], "outcomes: status must be done, failed or released"),
         ([{"status": ["done"]}], "outcomes: status must be done, failed or released"),
         ([{}], "outcomes: status must be done, failed or released"),

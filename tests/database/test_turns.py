@@ -74,6 +74,22 @@ def test_batches_that_do_not_divide_evenly_follow_the_weights(world: World, batc
     assert shares(jobs)[light] == pytest.approx(150, abs=3)
 
 
+@pytest.mark.parametrize("batch_size", [2, 5, 9])
+def test_batches_smaller_than_the_weights_follow_them_too(world: World, batch_size: int) -> None:
+    weights = {world.tenant(): weight for weight in (7, 4, 1)}
+    world.type()
+    for tenant, weight in weights.items():
+        world.run("update organizations set weight = %s where id = %s", weight, tenant)
+        enqueue(world, tenant, 500)
+
+    jobs: list[Job] = []
+    # Now and then a single one, so that batches begin in the middle of a turn.
+    while len(jobs) < 600:
+        jobs += [world.claim(), *world.queue.claim_jobs("test", batch_size)]
+
+    assert shares(jobs) == {tenant: pytest.approx(len(jobs) * weight / 12, abs=8) for tenant, weight in weights.items()}
+
+
 def test_what_is_left_of_a_batch_goes_to_one_tenant_after_the_other(world: World) -> None:
     tenants = [world.tenant() for _ in range(3)]
     world.type()
