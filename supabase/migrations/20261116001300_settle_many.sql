@@ -123,6 +123,19 @@ declare
   done tickwork.done_jobs;
   statuses jsonb;
 begin
+  -- In the order of heartbeats, whatever became of them: two calls for the same jobs wait in one direction only.
+  if cardinality(parsed) > 1 then
+    perform
+    from (select * from unnest(parsed) as given order by given.job_id) as outcome
+    cross join lateral (
+      select
+      from public.jobs
+      where jobs.id = outcome.job_id
+        and jobs.lease_token = outcome.lease_token
+      for no key update
+    ) as held;
+  end if;
+
   select
     array_agg(outcome.job_id),
     array_agg(outcome.lease_token),

@@ -2,15 +2,17 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
 
+from tests.crowd import transaction, until_waiting_or_done
 from tests.database.test_enqueue import in_step, in_thread, wait_for_lock
 from tests.world import World
 from tickwork.errors import InvalidRequest, LeaseLost
 from tickwork.jobs import Job
-from tickwork.queue import Queue
+from tickwork.queue import Queue, lease_of
 
 VERBS: dict[str, Callable[[Queue, Job], object]] = {
     "heartbeat": lambda queue, job: queue.heartbeat_job(job, 0.9, "stale"),
@@ -252,6 +254,23 @@ def test_batches_of_the_same_jobs_in_opposite_order_do_not_deadlock(world: World
         finish()
 
     assert {row["is_held"] for row in world.queue.heartbeat_jobs(beats)} == {True}
+
+
+def test_a_heartbeat_and_a_mixed_batch_of_the_same_jobs_do_not_deadlock(world: World) -> None:
+    low, high = sorted([world.running_job(), world.running_job()], key=lambda job: job.id)
+    somebody = transaction(world)
+    somebody.execute("select from jobs where id = %s for update", [low.id])
+    outcomes = [{**lease_of(low), "status": "released"}, {**lease_of(high), "status": "done"}]
+
+    with ThreadPoolExecutor(2) as pool:
+        beat = pool.submit(world.queue.heartbeat_jobs, [lease_of(low), lease_of(high)])
+        until_waiting_or_done(world, beat)
+        settled = pool.submit(world.other_queue.settle_jobs, outcomes)
+        until_waiting_or_done(world, beat, settled)
+        somebody.commit()
+
+    assert [row["is_held"] for row in beat.result()] == [True, True]
+    assert [row["status"] for row in settled.result()] == ["queued", "done"]
 
 
 def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: World) -> None:  # L2
