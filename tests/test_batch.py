@@ -240,6 +240,33 @@ def test_a_thread_that_was_left_behind_does_not_go_on_beside_the_other(world: Wo
     assert [thread is threads[0] for thread in threads] == [True, False, False, False]
 
 
+def test_a_batch_that_nobody_looks_after_any_more_starts_no_handler(world: World) -> None:
+    runs: list[Anything] = []
+    looked_away = threading.Event()
+    others = threading.enumerate()
+
+    class Interrupted(Deadline):
+        def is_stopped(self) -> bool:
+            if runs:
+                raise KeyboardInterrupt
+            return super().is_stopped()
+
+    def run(payload: Anything, tools: Tools) -> None:
+        runs.append(payload)
+        looked_away.wait(10)
+
+    for _ in range(10):
+        world.job()
+    with pytest.raises(KeyboardInterrupt):
+        work_off(world, run, deadline=Interrupted(60, 1000))
+    looked_away.set()
+    for thread in threading.enumerate():
+        if thread not in others:
+            thread.join(10)
+
+    assert len(runs) == 1
+
+
 def test_a_job_that_cannot_be_read_costs_no_other_its_result(world: World) -> None:
     jobs = [world.job() for _ in range(2)]
     world.job()

@@ -199,12 +199,12 @@ class Batch:
                 parcel.is_answered.set()
 
     def _next(self) -> Attempt | None:
-        """Put away what has been run and take what is next; none if half of it is to be settled, or nothing waits."""
+        """Put away what has been run and take what is next; none if half is to be settled, none waits or it is over."""
         with self._lock:
             if self._running:
                 self._finished.append(self._running)
                 self._running = None
-            while self._waiting and 2 * len(self._finished) < self._size:
+            while self._waiting and 2 * len(self._finished) < self._size and not self.is_over:
                 attempt = self._waiting.popleft()
                 if not attempt.is_interrupted():
                     self._running = attempt
