@@ -242,7 +242,7 @@ def test_a_thread_that_was_left_behind_does_not_go_on_beside_the_other(world: Wo
 
 
 def test_a_batch_that_nobody_looks_after_any_more_starts_no_handler(world: World) -> None:
-    runs = []
+    runs: list[Anything] = []
     looked_away = threading.Event()
     others = threading.enumerate()
 

@@ -200,7 +200,7 @@ class Batch:
                 parcel.is_answered.set()
 
     def _next(self) -> Attempt | None:
-        """Put away what has been run and take what is next; none if half is to be settled, nothing waits or it is over."""
+        """Put away what has been run and take what is next; none if half is to be settled, none waits or it is over."""
         with self._lock:
             if self._running:
                 self._finished.append(self._running)

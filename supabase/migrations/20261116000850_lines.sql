@@ -276,6 +276,16 @@ begin
       return;
     end if;
 
+    -- Before the look, and a statement of its own: whoever takes a wake from now on waits, and opens the line again.
+    perform
+    from tickwork.lines
+    where lines.id = spot.line_id
+    for no key update skip locked;
+
+    if not found then
+      return;
+    end if;
+
     select jobs.run_at into next_at
     from public.jobs
     where jobs.tenant_id = spot.tenant_id
@@ -298,7 +308,11 @@ begin
       values (spot.family, spot.type, spot.priority, spot.tenant_id, spot.lane, next_at);
     end if;
 
-    perform tickwork.shut_line(spot.line_id, null);
+    update tickwork.lines
+    set
+      is_open = false,
+      gate = null
+    where lines.id = spot.line_id;
   end if;
 
   -- A statement of its own: the next one sees what was opened before the row could be locked.

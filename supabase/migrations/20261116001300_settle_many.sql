@@ -123,7 +123,7 @@ declare
   done tickwork.done_jobs;
   statuses jsonb;
 begin
-  -- In the order of heartbeats, whatever became of them, so that two calls for the same jobs wait in one direction only.
+  -- In the order of heartbeats, whatever became of them: two calls for the same jobs wait in one direction only.
   if cardinality(parsed) > 1 then
     perform
     from (select * from unnest(parsed) as given order by given.job_id) as outcome

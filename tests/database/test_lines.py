@@ -20,8 +20,9 @@ from tests.crowd import (
 )
 from tests.waiting import until
 from tests.world import World
+from tickwork.database import Connection
 from tickwork.jobs import Job
-from tickwork.queue import Queue
+from tickwork.queue import Queue, lease_of
 
 
 def test_jobs_filled_in_by_hand_are_found_by_the_next_reap(world: World) -> None:
@@ -174,6 +175,45 @@ def become_due_when_a_turn_moves(world: World, tenant: UUID) -> None:
         "begin update tickwork.wakes set wake_at = clock_timestamp(); return null; end $$"
     )
     world.run("create trigger wake after update of starts on tickwork.turns execute function wake()")
+
+
+def test_a_job_that_comes_back_while_its_line_is_closed_is_found(world: World) -> None:
+    for type in (world.type(), world.type("thank_person")):
+        world.job(type)
+    returning, _ = claim_one_by_one(world, 2)
+    world.job(returning.type, run_at=datetime.now(UTC) + timedelta(hours=1))
+    assert claim_all(world) == []
+    world.run("update tickwork.lines set is_open = true")
+    world.run("update tickwork.turns set is_open = true")
+    pausing = between_look_and_close(world)
+
+    with ThreadPoolExecutor(2) as pool:
+        closing = pool.submit(world.other_queue.claim_next_job, "test")
+        until_waiting_or_done(world, closing)
+        # For whoever gives the other one back.
+        enqueue(world, world.tenant(), 1, priority=9)
+        outcome = {**lease_of(returning), "status": "released"}
+        settling = pool.submit(world.queue.settle_and_claim, [outcome], "test")
+        until_waiting_or_done(world, closing, settling)
+        pausing.commit()
+
+    found = [closing.result(), *settling.result()[1], *claim_all(world)]
+    assert returning.id in {job.id for job in found if job}
+
+
+def between_look_and_close(world: World) -> Connection:
+    """Until it commits, a claim that has put down when the next job is due gets no further."""
+    world.run(
+        "create function pause() returns trigger language plpgsql as $$"
+        "begin perform pg_advisory_xact_lock(1); return new; end $$"
+    )
+    world.run(
+        "create trigger pause before insert on tickwork.wakes for each row "
+        "when (new.wake_at > clock_timestamp() + interval '1 minute') execute function pause()"
+    )
+    pausing = transaction(world)
+    pausing.execute("select pg_advisory_xact_lock(1)")
+    return pausing
 
 
 def test_no_job_is_overlooked_while_lines_open_and_close(world: World) -> None:

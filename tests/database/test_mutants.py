@@ -318,6 +318,22 @@ MUTANTS = [
         test_lines.test_a_line_stays_open_for_a_job_that_is_not_committed_yet,
     ),
     Mutant(
+        "a line closed after somebody else has opened it",
+        "tickwork.close_line",
+        """where lines.id = spot.line_id
+    for no key update skip locked""",
+        "where lines.id = spot.line_id",
+        test_lines.test_a_job_that_comes_back_while_its_line_is_closed_is_found,
+    ),
+    Mutant(
+        "a claim that waits for turns while it holds some",
+        "tickwork.claim",
+        "is_prepared := claimed is not null",
+        "is_prepared := false",
+        test_lines.test_a_claim_that_has_moved_a_turn_waits_for_no_other,
+        (1, 2),
+    ),
+    Mutant(
         "an enqueue that keeps no line open",
         "tickwork.wake_line",
         "pg_advisory_xact_lock_shared(7464, (own_turn & 1023)::integer)::text",
