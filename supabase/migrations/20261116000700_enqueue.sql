@@ -268,15 +268,16 @@ begin
     on conflict do nothing
     returning jobs.*
   )
-  select coalesce(array_agg(grouped), '{}')
+  select coalesce(array_agg(grouped.place), '{}')
   into places
   from (
-    select
+    select row(
       inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane,
-      min(inserted.run_at), count(*)::integer
+      min(inserted.run_at), count(*)
+    )::tickwork.place
     from inserted
     group by inserted.family, inserted.type, inserted.priority, inserted.tenant_id, inserted.lane
-  ) as grouped;
+  ) as grouped(place);
 
   perform tickwork.announce(places);
 end

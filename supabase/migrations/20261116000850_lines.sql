@@ -49,9 +49,10 @@ begin
       limit 1000
       for update skip locked
     ))
-    returning wakes.*
+    -- As a row of its own type: what is aggregated as a mere record would be written and read as text.
+    returning wakes as wake
   )
-  select array_agg(taken)
+  select array_agg(taken.wake)
   into woken
   from taken;
 

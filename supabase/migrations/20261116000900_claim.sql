@@ -189,7 +189,7 @@ begin
 
   if job.id is null then
     perform tickwork.close_line(spot);
-    return '{}';
+    return array[]::public.jobs[];
   end if;
 
   return array[job];

@@ -23,6 +23,9 @@ class Drain:
     base: str
 
 
+# Half of what a worker holds goes into each statement, while the other half runs.
+HELD = 2 * 100
+
 DRAINS = {
     "tickwork, one at a time, 1 tenant": Drain(
         partial(tickwork.fill, tenants=1), tickwork.drain_one_at_a_time, 200, ONE
@@ -31,10 +34,10 @@ DRAINS = {
         partial(tickwork.fill, tenants=20), tickwork.drain_one_at_a_time, 200, ONE
     ),
     "tickwork, 100 at a time, 1 tenant": Drain(
-        partial(tickwork.fill, tenants=1), partial(tickwork.drain_many_at_a_time, batch_size=200), 2_000, MANY
+        partial(tickwork.fill, tenants=1), partial(tickwork.drain_many_at_a_time, batch_size=HELD), 2_000, MANY
     ),
     "tickwork, 100 at a time, 20 tenants": Drain(
-        partial(tickwork.fill, tenants=20), partial(tickwork.drain_many_at_a_time, batch_size=200), 2_000, MANY
+        partial(tickwork.fill, tenants=20), partial(tickwork.drain_many_at_a_time, batch_size=HELD), 2_000, MANY
     ),
     "Procrastinate, concurrency 1": Drain(procrastinate.fill, partial(procrastinate.drain, concurrency=1), 100, ONE),
     "Procrastinate, concurrency 10": Drain(procrastinate.fill, partial(procrastinate.drain, concurrency=10), 100, ONE),
