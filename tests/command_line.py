@@ -6,12 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.waiting import until
-from tickwork_local.postgres import die_with_parent
+from tickwork_local.launch import ends_with_parent
 
 COMMAND = [sys.executable, "-m", "tickwork.cli"]
 
@@ -68,11 +67,10 @@ def started(*arguments: str, home: Path, output: Path) -> Iterator["subprocess.P
     """A command that goes on, with its output in a file; killed at the end if it still runs."""
     with output.open("wb") as file:
         process = subprocess.Popen(
-            [*COMMAND, *arguments],
+            ends_with_parent([*COMMAND, *arguments]),
             env=environment_for(home, {}),
             stdout=file,
             stderr=file,
-            preexec_fn=partial(die_with_parent, os.getpid()),
         )
     try:
         yield process

@@ -14,7 +14,8 @@ import pytest
 from tests.pooler import running_pgbouncer
 from tests.world import World
 from tickwork.migrations import migrate
-from tickwork_local.postgres import Server, die_with_parent, embedded_binaries, running_postgres
+from tickwork_local.launch import die_with_parent
+from tickwork_local.postgres import Server, embedded_binaries, running_postgres
 
 TEMPLATE = "template_tickwork"
 NUMBERS = count(1)

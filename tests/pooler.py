@@ -1,7 +1,6 @@
 """pgbouncer in transaction mode, as a hosted database puts it in front of its workers."""
 
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -9,10 +8,10 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
-from tickwork_local.postgres import die_with_parent, free_port
+from tickwork_local.launch import ends_with_parent
+from tickwork_local.postgres import free_port, nobody_for_root
 
 
 @contextmanager
@@ -43,14 +42,7 @@ query_wait_timeout = 2
 ignore_startup_parameters = extra_float_digits
 """)
     # It refuses to run as root.
-    nobody = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-    process = subprocess.Popen(
-        [program, "-q", str(config)],
-        user=nobody.pw_uid if nobody else None,
-        group=nobody.pw_gid if nobody else None,
-        extra_groups=[] if nobody else None,
-        preexec_fn=partial(die_with_parent, os.getpid(), signal.SIGINT),
-    )
+    process = subprocess.Popen(ends_with_parent([program, "-q", str(config)], signal.SIGINT, nobody_for_root()))
     try:
         give_up_at = time.monotonic() + 20
         while True:

@@ -1,11 +1,9 @@
 """A real PostgREST-compatible server (@supabase/lite) for tests with the real Supabase client."""
 
-import ctypes
 import json
 import secrets
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,10 +15,10 @@ import jwt
 import supabase
 
 from tests.node import environment, installed
+from tickwork_local.launch import ends_with_parent
 from tickwork_local.postgres import free_port
 
 PACKAGE = Path(__file__).parent / "supabase_lite"
-PR_SET_PDEATHSIG = 1
 
 # Where the server is not PostgREST: it grants all of `public` to anon and authenticated and replaces auth.uid(),
 # serves an empty schema when the database is away, encodes jsonb arguments twice, writes times and numbers as Postgres
@@ -94,20 +92,16 @@ def running_supabase(database_url: str, home: Path) -> Iterator[SupabaseServer]:
     (home / "config.mjs").write_text(CONFIG % {name: json.dumps(value) for name, value in settings.items()})
     command = ["node", str(lite / "cli" / "index.js"), "start", "--no-admin", "--config", "config.mjs"]
     env = {**environment(), "HOME": str(home)}
-    first = _die_with_parent if sys.platform == "linux" else None
     with (home / "supabase.log").open("wb") as log, httpx.Client(timeout=30) as http:
         server = SupabaseServer(url=f"http://127.0.0.1:{port}", http=http, **keys)
-        process = subprocess.Popen(command, cwd=home, env=env, stdout=log, stderr=log, preexec_fn=first)
+        command = ends_with_parent(command, by=signal.SIGKILL)
+        process = subprocess.Popen(command, cwd=home, env=env, stdout=log, stderr=log)
         try:
             _wait_until_ready(server, process, home / "supabase.log")
             yield server
         finally:
             process.kill()
             process.wait()
-
-
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _wait_until_ready(server: SupabaseServer, process: subprocess.Popen[bytes], log: Path) -> None:

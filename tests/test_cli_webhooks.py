@@ -1,10 +1,8 @@
 """The commands on webhooks and secrets, as people and scripts use them."""
 
 import json
-import os
 import signal
 import subprocess
-from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -18,7 +16,7 @@ from tests.waiting import until
 from tests.world import World
 from tickwork.handlers.http_request import Secret
 from tickwork.safe import Safe
-from tickwork_local.postgres import die_with_parent
+from tickwork_local.launch import ends_with_parent
 
 OPEN = {"TICKWORK_SECRET_KEY": KEY, "TICKWORK_OUTBOUND_ALLOW": "loopback", "TICKWORK_OUTBOUND_HTTP": "true"}
 URL = "https://hooks.example/in"
@@ -108,11 +106,10 @@ def test_listening_receives_verifies_and_leaves_nothing_behind(sender: Sender, t
     command = ["webhooks", "listen", "--tenant", "acme", "--event", "invoice.*", "--database-url", sender.world.url]
     with output.open("wb") as file:
         process = subprocess.Popen(
-            [*COMMAND, *command],
+            ends_with_parent([*COMMAND, *command]),
             env=environment_for(home, OPEN),
             stdout=file,
             stderr=file,
-            preexec_fn=partial(die_with_parent, os.getpid()),
         )
     try:
         until(lambda: "Listening on " in output.read_text(), "it does not listen")
@@ -134,11 +131,10 @@ def test_what_is_not_genuine_is_said_to_be(sender: Sender, tmp_path: Path) -> No
     settings = {**OPEN, "TICKWORK_WEBHOOK_SECRET": f"whsec_{'A' * 43}="}
     with output.open("wb") as file:
         process = subprocess.Popen(
-            [*COMMAND, "webhooks", "listen"],
+            ends_with_parent([*COMMAND, "webhooks", "listen"]),
             env=environment_for(tmp_path / "home", settings),
             stdout=file,
             stderr=file,
-            preexec_fn=partial(die_with_parent, os.getpid()),
         )
     try:
         until(lambda: "Listening on " in output.read_text(), "it does not listen")

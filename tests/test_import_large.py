@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from tests.dropbox_server import Dropbox
 from tests.office import Office, settings_for
 from tests.waiting import until
 from tests.world import World
-from tickwork_local.postgres import die_with_parent
+from tickwork_local.launch import ends_with_parent
 
 IS_LARGE = bool(os.environ.get("TICKWORK_TEST_LARGE"))
 FILES, LARGE_FILE, KILLS = (1000, 2 << 30, 10) if IS_LARGE else (150, 64 << 20, 3)
@@ -108,11 +107,10 @@ def worker(office: Office, folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
     environment = environment_for(folder / "home", settings_for(office.world, folder, office.clouds))
     with (folder / "worker.log").open("ab") as log:
         process = subprocess.Popen(
-            [*COMMAND, "worker", "import"],
+            ends_with_parent([*COMMAND, "worker", "import"]),
             env=environment,
             stdout=log,
             stderr=log,
-            preexec_fn=partial(die_with_parent, os.getpid()),
         )
     try:
         yield process

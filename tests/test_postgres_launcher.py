@@ -18,7 +18,8 @@ import psycopg
 import pytest
 
 from tests.waiting import until
-from tickwork_local.postgres import PostgresFailed, Server, embedded_binaries, running_postgres
+from tickwork_local.launch import ends_with_parent
+from tickwork_local.postgres import PostgresFailed, Server, embedded_binaries, nobody_for_root, running_postgres
 
 DEBIAN = Path("/usr/lib/postgresql/15/bin")
 on_one_version = pytest.mark.parametrize("binaries", ["embedded"], indirect=True)
@@ -36,16 +37,6 @@ with running_postgres(Path(sys.argv[1]), binaries=Path(sys.argv[2])) as server:
         print(server.process.pid, flush=True)
         time.sleep(60)
 """
-
-CHILD = """
-import os, sys, time
-from tickwork_local.postgres import die_with_parent
-die_with_parent(*map(int, sys.argv[1:]))
-print(os.getpid(), flush=True)
-time.sleep(60)
-"""
-
-PARENT = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
 
 
 @pytest.fixture(scope="module", params=["embedded", "debian"])
@@ -228,8 +219,8 @@ def test_a_server_starts_while_its_killed_predecessor_shuts_down(
 
 def test_a_postmaster_that_nobody_reaped_is_not_taken_for_alive(cluster: Path, binaries: Path) -> None:
     owner = cluster.stat().st_uid
-    zombie = subprocess.Popen(["true"], user=owner if os.geteuid() == 0 else None)
-    until(lambda: command(zombie.pid) == b"")
+    zombie = subprocess.Popen(ends_with_parent(["true"], user=nobody_for_root()))
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     mark = cluster / "postmaster.pid"
     mark.write_text(f"{zombie.pid}\n{cluster}\n")
     os.chown(mark, owner, -1)
@@ -330,25 +321,6 @@ def test_a_planted_shelter_is_refused(temporary: Path) -> None:
         pass
 
     assert list(planted.iterdir()) == []
-
-
-def test_a_child_dies_with_its_parent(children: ExitStack) -> None:
-    parent = python(children, PARENT, CHILD)
-    child = first_number(parent)
-    assert command(child)
-
-    end(parent)
-
-    until(lambda: command(child) == b"")
-
-
-def test_a_child_that_comes_after_its_parent_ends_at_once(children: ExitStack) -> None:
-    gone = python(children, "")
-    gone.wait()
-
-    child = python(children, CHILD, gone.pid)
-
-    assert child.wait(20) == 1
 
 
 @contextmanager

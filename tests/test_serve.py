@@ -22,7 +22,8 @@ from tests.test_callers import AUDIENCE, EMAIL, Google, token
 from tests.waiting import until
 from tests.world import World
 from tickwork.callers import sign
-from tickwork_local.postgres import die_with_parent, free_port
+from tickwork_local.launch import ends_with_parent
+from tickwork_local.postgres import free_port
 
 SECRET = "bearer-secret-of-32-characters-or-more"
 HMAC_SECRET = "signing-secret-of-32-characters-or-more"
@@ -168,13 +169,12 @@ def start(source: Path, folder: Path, environment: Mapping[str, str], python: st
     arguments = ["--target", "main", "--source", str(source), "--host", "127.0.0.1", "--port", str(port)]
     with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
         process = subprocess.Popen(
-            [python, "-m", "functions_framework", *arguments],
+            ends_with_parent([python, "-m", "functions_framework", *arguments]),
             # gunicorn keeps a socket in the home folder, the same for all.
             env={**inherited, "HOME": str(folder), "THREADS": "8", **environment},
             stdout=stdout,
             stderr=stderr,
             start_new_session=True,
-            preexec_fn=partial(die_with_parent, os.getpid()),
         )
     return Served(port, process, folder)
 

@@ -16,8 +16,8 @@ from tickwork.queue import Queue
 from tickwork_local.demo_documents import add_samples, show_samples
 from tickwork_local.demo_webhooks import receiving, show_messages
 from tickwork_local.functions import Function
+from tickwork_local.launch import die_with_parent
 from tickwork_local.live import watch
-from tickwork_local.postgres import die_with_parent
 from tickwork_local.stack import FUNCTIONS, REPOSITORY, Stack, running_stack, stopped_by_signals
 
 DEMO = REPOSITORY / "infra/local/demo"

