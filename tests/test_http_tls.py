@@ -21,6 +21,7 @@ from tests.hostile_server import (
 )
 from tickwork.errors import BadSetting
 from tickwork.http import LOOPBACK, Blocked, Limits, Policy, Unreachable, request
+from tickwork.http.trouble import translated
 
 HOST = "hooks.example"
 
@@ -126,6 +127,33 @@ def test_an_answer_that_ends_with_the_connection_is_complete_only_if_the_server_
     assert fetched(authority, context, with_goodbye) == b"all of it"
     with pytest.raises(Unreachable) as refused:
         fetched(authority, context, raw(b"HTTP/1.1 200 OK\r\n\r\nhalf of i"))
+    assert refused.value.code == "CONNECTION_LOST"
+
+
+@pytest.mark.skipif(not hasattr(ssl, "OP_IGNORE_UNEXPECTED_EOF"), reason="this OpenSSL cannot ignore it")
+def test_a_cut_connection_is_noticed_where_python_would_ignore_it(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def as_before_3_11_4() -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.options |= ssl.OP_IGNORE_UNEXPECTED_EOF
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", as_before_3_11_4)
+
+    with pytest.raises(Unreachable) as refused:
+        fetched(authority, authority.context(HOST), raw(b"HTTP/1.1 200 OK\r\n\r\nhalf of i"))
+
+    assert refused.value.code == "CONNECTION_LOST"
+
+
+def test_a_cut_connection_is_told_from_other_trouble_before_python_3_11_4_too() -> None:
+    cut = ssl.SSLError(ssl.SSL_ERROR_SSL, "[SSL: UNEXPECTED_EOF_WHILE_READING] unexpected eof while reading")
+    cut.reason = "UNEXPECTED_EOF_WHILE_READING"
+
+    with pytest.raises(Unreachable) as refused, translated():
+        raise cut
+
     assert refused.value.code == "CONNECTION_LOST"
 
 

@@ -144,6 +144,8 @@ def _encrypted(plain: socket.socket, url: Url, policy: Policy, deadline: Deadlin
 def _context(authorities: str | None) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Python before 3.11.4 sets it where OpenSSL has it, and a cut connection would look like the end of an answer.
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     context.set_alpn_protocols(["http/1.1"])
     try:
         if authorities:

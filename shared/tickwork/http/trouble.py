@@ -54,7 +54,10 @@ def _ours(error: OSError | zlib.error) -> Unreachable:
     match error:
         case TimeoutError():
             return Unreachable("The server did not answer in time. Check that it is up and quick.", code="TIMEOUT")
-        case ssl.SSLEOFError() | ConnectionResetError() | BrokenPipeError():
+        # What OpenSSL 3 says of a cut connection is an SSLEOFError from Python 3.11.4 on.
+        case ssl.SSLEOFError() | ssl.SSLError(reason="UNEXPECTED_EOF_WHILE_READING"):
+            return cut_short()
+        case ConnectionResetError() | BrokenPipeError():
             return cut_short()
         case ssl.SSLCertVerificationError():
             return Unreachable(
