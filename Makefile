@@ -6,8 +6,8 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # Other queues are no part of what is developed and tested here.
 BENCH := .venv-bench
-# Two at a time, each with a server of its own; the tests of one file stay together.
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+# Two at a time, each with a server of its own; the tests of one file stay together. What is skipped is said.
+PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
@@ -28,7 +28,7 @@ test-large: $(STAMP)
 
 # What is dear or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be had is skipped, and said.
 check-deploy: $(STAMP)
-	$(PYTEST) -rs --durations 5 checks
+	$(PYTEST) --durations 5 checks
 
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed
