@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tickwork_local.launch import ends_with_parent
 
 COMMAND = [sys.executable, "-m", "tickwork.cli"]
@@ -40,7 +40,7 @@ def run(
     """Run a command to its end; nothing of the developer's own settings reaches it."""
     settings = environment_for(home, environment)
     return subprocess.run(
-        [*COMMAND, *arguments], env=settings, input=stdin, capture_output=True, text=True, timeout=120
+        [*COMMAND, *arguments], env=settings, input=stdin, capture_output=True, text=True, timeout=2 * PATIENCE
     )
 
 
@@ -57,7 +57,7 @@ def run_all(
         stdout=subprocess.PIPE,
         check=True,
         text=True,
-        timeout=120,
+        timeout=2 * PATIENCE,
     )
     return [subprocess.CompletedProcess([], code, out, error) for code, out, error in json.loads(ran.stdout)]
 

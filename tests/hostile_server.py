@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-NOT_MEANT_TO_HANG = 20
+NOT_MEANT_TO_HANG = 60
 
 
 @dataclass(frozen=True)

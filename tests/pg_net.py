@@ -18,6 +18,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
+from tests.waiting import PATIENCE
 from tickwork.database import Connection
 
 BATCH = 200
@@ -73,12 +74,12 @@ def running_pg_net(url: str) -> Iterator[Requests]:
     ready = threading.Event()
     worker = threading.Thread(target=work, args=(url, requests, ready, stopped), daemon=True)
     worker.start()
-    assert ready.wait(30)
+    assert ready.wait(PATIENCE)
     try:
         yield requests
     finally:
         stopped.set()
-        worker.join(30)
+        worker.join(PATIENCE)
 
 
 def work(url: str, requests: Requests, ready: threading.Event, stopped: threading.Event) -> None:

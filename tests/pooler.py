@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.waiting import PATIENCE
 from tickwork_local.launch import ends_with_parent
 from tickwork_local.postgres import free_port, nobody_for_root
 
@@ -44,7 +45,7 @@ ignore_startup_parameters = extra_float_digits
     # It refuses to run as root.
     process = subprocess.Popen(ends_with_parent([program, "-q", str(config)], signal.SIGINT, nobody_for_root()))
     try:
-        give_up_at = time.monotonic() + 20
+        give_up_at = time.monotonic() + PATIENCE
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -56,4 +57,4 @@ ignore_startup_parameters = extra_float_digits
         yield port
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(10)
+        process.wait(PATIENCE)

@@ -15,6 +15,7 @@ import jwt
 import supabase
 
 from tests.node import environment, installed
+from tests.waiting import PATIENCE
 from tickwork_local.launch import ends_with_parent
 from tickwork_local.postgres import free_port
 
@@ -92,7 +93,7 @@ def running_supabase(database_url: str, home: Path) -> Iterator[SupabaseServer]:
     (home / "config.mjs").write_text(CONFIG % {name: json.dumps(value) for name, value in settings.items()})
     command = ["node", str(lite / "cli" / "index.js"), "start", "--no-admin", "--config", "config.mjs"]
     env = {**environment(), "HOME": str(home)}
-    with (home / "supabase.log").open("wb") as log, httpx.Client(timeout=30) as http:
+    with (home / "supabase.log").open("wb") as log, httpx.Client(timeout=PATIENCE) as http:
         server = SupabaseServer(url=f"http://127.0.0.1:{port}", http=http, **keys)
         command = ends_with_parent(command, by=signal.SIGKILL)
         process = subprocess.Popen(command, cwd=home, env=env, stdout=log, stderr=log)
@@ -105,7 +106,7 @@ def running_supabase(database_url: str, home: Path) -> Iterator[SupabaseServer]:
 
 
 def _wait_until_ready(server: SupabaseServer, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         with suppress(httpx.TransportError):
             if server.http.get(f"{server.url}/rest/v1/", headers={"apikey": server.secret_key}).is_success:

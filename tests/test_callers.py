@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256, SHA384
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from tests.waiting import PATIENCE
 from tickwork import callers
 from tickwork.callers import check_caller, sign
 from tickwork.errors import CallerRefused
@@ -337,7 +338,7 @@ class Google:
             def do_GET(self) -> None:
                 google.hits += 1
                 google.is_asked.set()
-                assert google.may_answer.wait(20)
+                assert google.may_answer.wait(PATIENCE)
                 self.wfile.write(google.answer)
 
             def log_message(self, *arguments: object) -> None:
@@ -559,10 +560,10 @@ def test_a_known_key_does_not_wait_for_an_unknown_one(google: Google, monkeypatc
 
     with ThreadPoolExecutor(2) as threads:
         stranger = threads.submit(refused_token, google, token(header={"kid": "unknown"}))
-        assert google.is_asked.wait(20)
+        assert google.is_asked.wait(PATIENCE)
         friend = threads.submit(refused_token, google, token())
         try:
-            assert friend.result(20) is False
+            assert friend.result(PATIENCE) is False
             assert not stranger.done()
         finally:
             google.may_answer.set()

@@ -13,7 +13,7 @@ import pytest
 
 from tests.command_line import run, run_all, started
 from tests.conftest import cloned
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tests.world import World
 from tickwork.cli_output import printable
 from tickwork.database import Connection
@@ -306,7 +306,7 @@ def test_worker_works_off_its_family_until_it_is_stopped(world: World, tmp_path:
     with started(*command, home=tmp_path / "home", output=tmp_path / "log") as worker:
         until(lambda: world.reload(job).status == "done", (tmp_path / "log").read_text())
         worker.terminate()
-        code = worker.wait(30)
+        code = worker.wait(PATIENCE)
 
     assert code == 0
     assert world.reload(job).result == {"text": "Hello Ann"}

@@ -12,7 +12,7 @@ from tests.command_line import COMMAND, environment_for, run_all
 from tests.receivers import KEY, Sender, deliveries
 from tests.receivers import sender as sender  # a fixture
 from tests.test_cli import UNKNOWN, Ask, answer, ask, refusal
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tests.world import World
 from tickwork.handlers.http_request import Secret
 from tickwork.safe import Safe
@@ -118,7 +118,7 @@ def test_listening_receives_verifies_and_leaves_nothing_behind(sender: Sender, t
         until(lambda: "verified invoice.paid" in output.read_text(), "nothing arrives")
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(PATIENCE)
 
     assert '"data": {"amount": 3}' in output.read_text()
     assert "whsec_" not in output.read_text()
@@ -144,7 +144,7 @@ def test_what_is_not_genuine_is_said_to_be(sender: Sender, tmp_path: Path) -> No
         until(lambda: "NOT GENUINE invoice.paid" in output.read_text(), "nothing arrives")
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(PATIENCE)
 
     assert deliveries(sender.world)[0]["http_status"] == 401
 
@@ -159,7 +159,7 @@ def test_a_secret_is_stored_listed_and_forgotten(world: World, tmp_path: Path, a
         input="canary-value\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
     assert "{{secret:API_KEY}}" in stored.stdout, stored.stderr
@@ -202,7 +202,7 @@ def test_what_is_no_secret_is_refused(
         input=value,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
     assert complaint in asked.stderr

@@ -19,7 +19,7 @@ from tests.conftest import cloned
 from tests.database.test_plans import assert_by_index, scans_of, touched_rows
 from tests.test_safe import VAULT
 from tests.test_serve import HMAC_SECRET, SOURCE, Served, running_function
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tests.world import World
 from tickwork import callers, cron, cron_status
 from tickwork.callers import check_caller
@@ -618,7 +618,7 @@ def test_two_ticks_at_once_do_no_harm(hosted: World) -> None:
     barrier = threading.Barrier(2)
 
     def tick_once(connection: Any) -> int:
-        barrier.wait(20)
+        barrier.wait(PATIENCE)
         return int(connection.execute("select tickwork.tick('test') as due").fetchone()["due"])
 
     with ThreadPoolExecutor(2) as threads:

@@ -49,7 +49,7 @@ def test_a_demo_whose_parent_is_killed_leaves_nothing_behind(folder: Path) -> No
         os.kill(make, signal.SIGKILL)
         os.waitpid(make, 0)
 
-    until(lambda: not processes_of(home), "something is left", seconds=15)
+    until(lambda: not processes_of(home), "something is left")
 
 
 def test_a_job_in_the_wrong_status_fails_the_demo(

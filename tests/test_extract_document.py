@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tests.waiting import PATIENCE
 from tests.world import World
 from tickwork.documents import Documents
 from tickwork.elements import element
@@ -280,13 +281,13 @@ def test_a_zombie_that_wakes_up_writes_nothing(office: Office, monkeypatch: pyte
     def stopped(*arguments: Any) -> None:
         if not is_in_the_middle.is_set():
             is_in_the_middle.set()
-            assert may_go_on.wait(30)
+            assert may_go_on.wait(PATIENCE)
         save(*arguments)
 
     monkeypatch.setattr(extract_document, "save_elements", stopped)
     zombie = threading.Thread(target=work, args=(office.world.queue, "extract", HANDLERS, Deadline(60, 1)))
     zombie.start()
-    assert is_in_the_middle.wait(30)
+    assert is_in_the_middle.wait(PATIENCE)
     office.world.expire(office.job(extraction["job_id"]))
     office.world.service.reap_expired_leases()
     work(office.world.other_queue, "extract", HANDLERS, Deadline(60, 1))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.hostile_server import Caller, HostileServer, answer, first_caller_gets, hostile_server, in_turn, redirect
+from tests.waiting import PATIENCE
 from tickwork.errors import InvalidPayload, Permanent
 from tickwork.http import LOOPBACK, USUAL_LIMITS, Limits, Policy, Response, Unreachable, request, stream
 
@@ -192,7 +193,7 @@ def test_a_body_can_be_left_and_the_connection_is_closed(server: HostileServer) 
         assert next(response.body).startswith(b"xxx")
         assert not has_gone.is_set()
 
-    assert has_gone.wait(20)
+    assert has_gone.wait(PATIENCE)
 
 
 def test_what_the_caller_raises_while_it_reads_stays_its_own(server: HostileServer) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tickwork_local.launch import ends_with_parent
 from tickwork_local.postgres import nobody_for_root
 
@@ -72,8 +72,8 @@ def test_a_program_whose_parent_is_gone_is_not_started(processes: ExitStack, tmp
     command = ends_with_parent(["touch", str(mark)])
     command[command.index(str(os.getpid()))] = str(gone.pid)
 
-    late = subprocess.run(command, timeout=60)
-    asking = subprocess.run([sys.executable, "-c", CHILD, str(gone.pid)], timeout=60)
+    late = subprocess.run(command, timeout=PATIENCE)
+    asking = subprocess.run([sys.executable, "-c", CHILD, str(gone.pid)], timeout=PATIENCE)
 
     assert (late.returncode, asking.returncode) == (1, 1)
     assert not mark.exists()

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pydantic import BaseModel
 
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tests.world import World
 from tickwork.errors import NotAllowed
 from tickwork.handler import Handler, Handlers, Tools
@@ -38,7 +38,7 @@ def test_a_job_that_comes_later_is_done_by_the_same_invocation(world: World) -> 
         working = threads.submit(work_off, world.queue, "test", handling(), patient)
         until(lambda: world.reload(first).status == "done")
         second = world.job()
-        report = working.result(60)
+        report = working.result(PATIENCE)
 
     assert report.as_json() == {"family": "test", "claimed": 2, "done": 2}
     assert world.reload(second).status == "done"

@@ -17,6 +17,7 @@ from werkzeug.test import EnvironBuilder
 from tests.database.test_connectors import with_folder
 from tests.test_functions import FUNCTIONS
 from tests.test_serve import running_function, settings
+from tests.waiting import PATIENCE
 from tests.world import World
 from tickwork.connectors.channels import channel_token
 from tickwork.database import Database
@@ -81,7 +82,7 @@ def test_the_function_answers_challenges_and_takes_hints_without_our_own_credent
     with running_function(FUNCTIONS / "import" / "main.py", tmp_path, **given) as function:
 
         def ask(method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> tuple[int, str]:
-            connection = HTTPConnection("127.0.0.1", function.port, timeout=20)
+            connection = HTTPConnection("127.0.0.1", function.port, timeout=PATIENCE)
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
             text = answer.read().decode()

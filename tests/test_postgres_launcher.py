@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tickwork_local.launch import ends_with_parent
 from tickwork_local.postgres import PostgresFailed, Server, embedded_binaries, nobody_for_root, running_postgres
 
@@ -35,7 +35,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 with running_postgres(Path(sys.argv[1]), binaries=Path(sys.argv[2])) as server:
     with suppress(KeyboardInterrupt):
         print(server.process.pid, flush=True)
-        time.sleep(60)
+        time.sleep(600)
 """
 
 
@@ -121,7 +121,8 @@ def test_a_folder_in_use_is_soon_refused(cluster: Path, binaries: Path) -> None:
         with pytest.raises(PostgresFailed, match="in use"), running_postgres(cluster, binaries=binaries):
             pass
 
-        assert time.monotonic() - begun < 10
+        # So long it would wait for a server that is shutting down.
+        assert time.monotonic() - begun < 20
         assert query(server, "select 1") == 1
 
 
@@ -225,12 +226,10 @@ def test_a_postmaster_that_nobody_reaped_is_not_taken_for_alive(cluster: Path, b
     mark.write_text(f"{zombie.pid}\n{cluster}\n")
     os.chown(mark, owner, -1)
 
-    begun = time.monotonic()
-    with running_postgres(cluster, binaries=binaries):
-        took = time.monotonic() - begun
+    with running_postgres(cluster, binaries=binaries) as server:
+        assert query(server, "select 1") == 1
 
     zombie.wait()
-    assert took < 4
 
 
 def test_an_interrupt_reaches_the_launcher_alone(cluster: Path, binaries: Path, children: ExitStack) -> None:
@@ -240,7 +239,7 @@ def test_an_interrupt_reaches_the_launcher_alone(cluster: Path, binaries: Path, 
 
     os.killpg(parent.pid, signal.SIGINT)
 
-    assert parent.wait(20) == 0
+    assert parent.wait(PATIENCE) == 0
     assert processes(cluster) == []
 
 

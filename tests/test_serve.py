@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.test_callers import AUDIENCE, EMAIL, Google, token
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tests.world import World
 from tickwork.callers import sign
 from tickwork_local.launch import ends_with_parent
@@ -61,10 +61,10 @@ def greet(order, tools):
     return Greeting(text=f"Hello {order.name}")
 
 def greet_together(order, tools):
-    eight.wait(20)
+    eight.wait(60)
 
 def greet_slowly(order, tools):
-    tools.wait(0.4)
+    tools.wait(1.5)
 
 def greet_when_told(order, tools):
     (order.folder / "started").touch()
@@ -108,7 +108,7 @@ class Served:
     def wake(
         self, headers: Mapping[str, str] = GOOD, body: bytes = b"", method: str = "POST", path: str = "/"
     ) -> Answer:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, body, dict(headers))
             response = connection.getresponse()
@@ -119,7 +119,7 @@ class Served:
 
     def send(self, request: bytes) -> int:
         """Send any bytes; the status of the answer."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(request)
             return int(connection.makefile("rb").readline().split()[1])
 
@@ -286,10 +286,10 @@ def test_nothing_is_claimed_after_the_budget(source: Path, tmp_path: Path, world
     world.type("greet_slowly")
     jobs = [world.job("greet_slowly") for _ in range(5)]
 
-    with running_function(source, tmp_path, **settings(world, TICKWORK_BUDGET_SECONDS="0.5")) as function:
+    with running_function(source, tmp_path, **settings(world, TICKWORK_BUDGET_SECONDS="2")) as function:
         answer = function.wake()
 
-    # Each takes 0.4 s, so that at most the second one starts in time.
+    # Each takes 1.5 s, so that at most the second one starts in time.
     assert answer.body["claimed"] in (1, 2)
     assert sorted(world.reload(job).status for job in jobs) == sorted(
         ["done"] * answer.body["claimed"] + ["queued"] * (5 - answer.body["claimed"])
@@ -440,11 +440,11 @@ def test_a_call_is_refused_before_its_body_is_read_and_a_connection_is_opened(so
             # Who is let in makes the function knock at the database, which here never answers.
             with ThreadPoolExecutor(1) as threads:
                 first = threads.submit(function.wake, accepted)
-                database.settimeout(60)
+                database.settimeout(PATIENCE)
                 database.accept()[0].close()
-                assert first.result(60).status == 503
+                assert first.result(PATIENCE).status == 503
             for number, (name, headers) in enumerate(REFUSED.items(), 1):
-                with socket.create_connection(("127.0.0.1", function.port), timeout=60) as caller:
+                with socket.create_connection(("127.0.0.1", function.port), timeout=PATIENCE) as caller:
                     lines = [f"{key}: {value}" for key, value in headers(accepted).items()]
                     head = "\r\n".join(["POST / HTTP/1.1", "Host: x", "Content-Length: 1000", *lines, "", ""])
                     caller.sendall(head.encode())
@@ -545,7 +545,7 @@ def test_a_bad_setting_stops_the_start_with_one_line(
 ) -> None:
     served = start(source, tmp_path, environment)
 
-    assert served.process.wait(20) == 1
+    assert served.process.wait(PATIENCE) == 1
     (complaint,) = served.complaints().splitlines()
     assert complaint.startswith(f"tickwork: {line}")
     assert PASSWORD not in complaint

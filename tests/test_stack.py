@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from tests.command_line import COMMAND, environment_for, open_folder, processes_of, run, started
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tests.world import World
 from tickwork_local.live import picture
 from tickwork_local.stack import FUNCTIONS, find_stack
@@ -76,7 +76,7 @@ def test_the_key_of_a_stack_seals_nothing_in_another_database(home: Path, world:
             input="canary-value",
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
         )
         for options in (["--database-url", world.url], [])
     )
@@ -162,8 +162,8 @@ def test_however_it_ends_it_leaves_no_process_and_keeps_the_data(folder: Path) -
             until(lambda: answer("job", jobs[-1], home=home)["status"] == "running", "nobody works")
             assert len(processes_of(home)) > 3
             stack.send_signal(by)
-            assert stack.wait(30) == code
-            until(lambda: not processes_of(home), f"something is left after {by.name}", seconds=20)
+            assert stack.wait(PATIENCE) == code
+            until(lambda: not processes_of(home), f"something is left after {by.name}")
         # A killed stack cannot take its file along.
         assert (home / "stack.json").exists() == (by == signal.SIGKILL)
         assert status(home) == {"running": False}

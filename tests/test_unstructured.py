@@ -32,7 +32,7 @@ from tests.unstructured_server import (
     together,
     zipped,
 )
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tickwork.elements import Extracted
 from tickwork.engines.unstructured import Stage, extract, neutral_name, refusal, translated, wanted_delay
 from tickwork.errors import JobError, Permanent, RateLimited, Retryable
@@ -407,7 +407,7 @@ def test_a_slow_answer_is_cut_at_the_deadline(read: Read, server: UnstructuredSe
 
     assert raised.value.code == "ENGINE_TIMEOUT"
     for _ in server.posts:
-        assert server.hung_up.acquire(timeout=30)
+        assert server.hung_up.acquire(timeout=PATIENCE)
 
 
 @WHOLE_AND_SPLIT
@@ -424,7 +424,7 @@ def test_a_report_that_raises_gives_the_call_up_and_hangs_up(
         read(content, seconds=600.0, report=report)
 
     for _ in server.posts:
-        assert server.hung_up.acquire(timeout=30)
+        assert server.hung_up.acquire(timeout=PATIENCE)
 
 
 def test_a_report_that_raises_at_once_sends_nothing(read: Read, server: UnstructuredServer) -> None:

@@ -30,6 +30,7 @@ from tests.storage_server import (
     waiting_halfway,
     without_length,
 )
+from tests.waiting import PATIENCE
 from tickwork.errors import BadSetting, JobError, Permanent, Retryable
 from tickwork.vault import Vault, derived_key, document_key, files, open_vault, s3, supabase
 from tickwork.vault.address import Address, parse
@@ -546,7 +547,7 @@ def test_a_file_that_is_left_halfway_is_not_sent_on(troubled: Vault, storage: St
     with troubled.read(FILE) as chunks:
         next(chunks)
 
-    assert has_noticed.wait(30)
+    assert has_noticed.wait(PATIENCE)
 
 
 def test_an_answer_from_something_in_between_is_worth_a_retry(supabase_place: Place, storage: StorageServer) -> None:

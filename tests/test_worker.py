@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from tests.world import World
 
 FUNCTION = """
@@ -63,7 +63,7 @@ class Process:
 
     def stop(self) -> int:
         self.popen.terminate()
-        return self.popen.wait(30)
+        return self.popen.wait(PATIENCE)
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def test_sigterm_lets_the_running_job_finish(typed: World, tmp_path: Path) -> No
         until(lambda: typed.reload(job).lease_expires_at != before)
         process.finish.touch()
 
-        assert process.popen.wait(30) == 0
+        assert process.popen.wait(PATIENCE) == 0
     assert [typed.reload(each).status for each in (job, other)] == ["done", "queued"]
 
 
@@ -150,7 +150,7 @@ def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_d
 
     for crash in range(1, 4):
         with worker(typed, tmp_path) as process:
-            assert process.popen.wait(30) == -signal.SIGKILL
+            assert process.popen.wait(PATIENCE) == -signal.SIGKILL
         assert (typed.reload(poison).status, typed.reload(poison).attempts) == ("running", crash)
         if crash == 1:
             with worker(typed, tmp_path):

@@ -18,6 +18,8 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.formparser import FormDataParser
 from werkzeug.http import parse_options_header
 
+from tests.waiting import PATIENCE
+
 PARTITION = "/general/v0/general"
 PROBE = "/general/docs"
 
@@ -157,7 +159,7 @@ def zipped(exchange: Exchange, post: Post) -> None:
 
 def together(parties: int) -> Reply:
     """Answers none before all of so many are there."""
-    barrier = threading.Barrier(parties, timeout=30)
+    barrier = threading.Barrier(parties, timeout=PATIENCE)
 
     def reply(exchange: Exchange, post: Post) -> None:
         try:
@@ -171,7 +173,7 @@ def together(parties: int) -> Reply:
 
 def held(until: threading.Event) -> Reply:
     def reply(exchange: Exchange, post: Post) -> None:
-        until.wait(30)
+        until.wait(PATIENCE)
         honest(exchange, post)
 
     return reply

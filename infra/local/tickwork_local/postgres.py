@@ -190,7 +190,7 @@ def make_cluster(programs: Path, data: Path, log: BinaryIO) -> None:
 
 
 def start(programs: Path, data: Path, settings: Mapping[str, str], port: int | None, log: BinaryIO) -> Server:
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 10
     while True:
         forget_dead_postmaster(data)
         logged = os.fstat(log.fileno()).st_size

@@ -165,7 +165,7 @@ def only_one_stack(home: Path) -> Iterator[None]:
     """Hold the home's lock, which the kernel lets go of when this process ends, however it ends."""
     with (home / "stack.lock").open("a") as lock:
         # Somebody may just be looking whether it is held.
-        deadline = time.monotonic() + 1
+        deadline = time.monotonic() + 3
         while not try_lock(lock):
             if time.monotonic() > deadline:
                 running = find_stack(home)
