@@ -41,6 +41,8 @@ class Result:
     targets: Sequence[Target] = ()
     # What a picture needs beyond the figures.
     series: Mapping[str, Any] = field(default_factory=dict)
+    # What a reader has to know, such as who was left out.
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
