@@ -30,7 +30,8 @@ def run(bench: Bench) -> Result:
         runs: dict[str, Callable[[], float]] = {}
         for clients, times in CLIENTS.items():
             for name, claim in STATEMENTS.items():
-                go = running.enter_context(crowd(partial(take_turns, url, claim, SETTLES.get(name), times), clients))
+                client = partial(take_turns, url, claim, SETTLES.get(name), times)
+                go = running.enter_context(crowd([client] * clients))
                 runs[named(name, clients)] = partial(microseconds_of, go, times)
         samples = interleaved(bench, runs, bench.size(15, 5))
     return Result(

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
@@ -58,7 +58,7 @@ PacedWork = Callable[[str, Pacer], None]
 @contextmanager
 def paced(work: PacedWork, url: str, processes: int, jobs: int) -> Iterator[Callable[[], float]]:
     """What lets every process work off so many jobs, and answers how many that were in a second."""
-    with crowd(partial(work_at_a_pace, work, url, jobs), processes) as go:
+    with crowd([partial(work_at_a_pace, work, url, jobs)] * processes) as go:
 
         def rate() -> float:
             began = time.monotonic()
@@ -72,10 +72,10 @@ def work_at_a_pace(work: PacedWork, url: str, jobs: int, line: Line) -> None:
 
 
 @contextmanager
-def crowd(target: Target, processes: int) -> Iterator[Callable[[], list[Any]]]:
-    """The same in many processes. When all are ready: what lets them go on, and answers what each of them says then."""
+def crowd(targets: Sequence[Target]) -> Iterator[Callable[[], list[Any]]]:
+    """A process for each. When all are ready: what lets them go on, and returns what each of them says then."""
     with ExitStack() as running:
-        lines = [running.enter_context(process(target)) for _ in range(processes)]
+        lines = [running.enter_context(process(target)) for target in targets]
         for line in lines:
             line.recv()
 

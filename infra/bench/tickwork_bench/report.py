@@ -18,6 +18,7 @@ from tickwork_bench import node
 from tickwork_bench.measure import Bench, Figure, Result, Target, Unit, percentile
 
 PACKAGES = ("tickwork", "psycopg", "procrastinate", "pgqueuer", "asyncpg", "functions-framework")
+COUNTS: tuple[Unit, ...] = ("claims", "rows", "times")
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def ratio_of(figure: Figure, result: Result) -> float | None:
 
 
 def in_unit(value: float, unit: Unit) -> str:
-    return f"{value:,.0f} {unit}" if value >= 100 or unit == "claims" else f"{value:.3g} {unit}"
+    return f"{value:,.0f} {unit}" if value >= 100 or unit in COUNTS else f"{value:.3g} {unit}"
 
 
 def save(path: Path, bench: Bench, results: Mapping[str, Result]) -> None:

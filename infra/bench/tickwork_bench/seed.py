@@ -6,7 +6,7 @@ from uuid import UUID
 
 import psycopg
 
-from tickwork_bench.contenders.tickwork import FAMILY, TYPE, prepare, tenants_in
+from tickwork_bench.contenders.tickwork import FAMILY, LEASE_SECONDS, TYPE, prepare, tenants_in
 from tickwork_bench.measure import batches
 
 # Due times are spread out: equal ones would be deduplicated in an index, and make it look smaller than it is.
@@ -100,8 +100,7 @@ PLAIN_SETTLE = """
     set status = 'done', lease_token = null, lease_expires_at = null, finished_at = now()
     where id = any(%(ids)s)
 """
-# Long enough for no claimed job to come back while others are measured.
-CLAIM_VALUES = {"family": FAMILY, "worker": "bench", "lease": 3600}
+CLAIM_VALUES = {"family": FAMILY, "worker": "bench", "lease": LEASE_SECONDS}
 
 
 @dataclass(frozen=True)
