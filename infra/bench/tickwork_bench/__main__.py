@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tickwork_bench.bloat import BLOAT
 from tickwork_bench.chunks import CHUNKS
 from tickwork_bench.claim_cost import CLAIM_COST
 from tickwork_bench.cold_start import COLD_START
@@ -34,6 +35,7 @@ MEASUREMENTS = (
     CLAIM_COST,
     FAIR_CLAIM,
     CONTENTION,
+    BLOAT,
     FAIRNESS,
     INVOKE,
     COLD_START,
