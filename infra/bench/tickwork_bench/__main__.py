@@ -9,9 +9,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tickwork_bench.bloat import BLOAT
 from tickwork_bench.chunks import CHUNKS
 from tickwork_bench.claim_cost import CLAIM_COST
 from tickwork_bench.cold_start import COLD_START
+from tickwork_bench.contention import CONTENTION
 from tickwork_bench.drain import DRAIN
 from tickwork_bench.enqueue import ENQUEUE
 from tickwork_bench.fair_claim import FAIR_CLAIM
@@ -32,6 +34,8 @@ MEASUREMENTS = (
     LATENCY,
     CLAIM_COST,
     FAIR_CLAIM,
+    CONTENTION,
+    BLOAT,
     FAIRNESS,
     INVOKE,
     COLD_START,

@@ -1,13 +1,15 @@
-"""How many jobs that do nothing are worked off in a second."""
+"""How many jobs that do nothing are processed in a second."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
+from tickwork_bench import node
 from tickwork_bench.contenders import bare, pgbench, pgqueuer, procrastinate, tickwork
+from tickwork_bench.contenders.from_npm import GRAPHILE_WORKER, PG_BOSS
 from tickwork_bench.measure import Bench, Measurement, Result, Target, interleaved, median_figure
-from tickwork_bench.processes import Work, paced
+from tickwork_bench.processes import PacedWork, paced
 
 ONE = "bare loop, complete and claim in one"
 MANY = "bare loop, 100 at a time"
@@ -18,7 +20,7 @@ class Drain:
     """`jobs` keep one process busy for a third of a second or so."""
 
     fill: Callable[[str, int], None]
-    work: Work
+    work: PacedWork
     jobs: int
     base: str
 
@@ -48,28 +50,50 @@ DRAINS = {
     ONE: Drain(bare.fill, partial(bare.drain, batch_size=1), 400, ONE),
     MANY: Drain(bare.fill, partial(bare.drain, batch_size=100), 5_000, MANY),
 }
+FROM_NPM = {
+    "graphile-worker, concurrency 1": Drain(
+        GRAPHILE_WORKER.fill, partial(GRAPHILE_WORKER.drain, setting="one"), 200, ONE
+    ),
+    "graphile-worker, concurrency 24, batched": Drain(
+        GRAPHILE_WORKER.fill, partial(GRAPHILE_WORKER.drain, setting="best"), 8_000, MANY
+    ),
+    "pg-boss, batch size 1": Drain(PG_BOSS.fill, partial(PG_BOSS.drain, setting="1"), 150, ONE),
+    "pg-boss, batch size 100": Drain(PG_BOSS.fill, partial(PG_BOSS.drain, setting="100"), 2_000, MANY),
+    "pg-boss, batch size 500": Drain(PG_BOSS.fill, partial(PG_BOSS.drain, setting="500"), 8_000, MANY),
+}
+# Each at its own one-at-a-time setting.
+PEERS = {
+    "Procrastinate": "concurrency 1",
+    "PgQueuer": "batch size 1",
+    "graphile-worker": "concurrency 1",
+    "pg-boss": "batch size 1",
+}
 FLOOR = "pgbench, one update per transaction"
 FLOOR_JOBS = 1_000
 
 
 def run(bench: Bench) -> Result:
-    samples = {**measured(bench, 1), **measured(bench, 2)}
-    bases = {**{name: drain.base for name, drain in DRAINS.items()}, FLOOR: ONE}
+    bench.say("installing what comes from npm")
+    reason = node.why_not()
+    drains = DRAINS if reason else {**DRAINS, **FROM_NPM}
+    samples = {**measured(bench, drains, 1), **measured(bench, drains, 2)}
+    bases = {**{name: drain.base for name, drain in drains.items()}, FLOOR: ONE}
     figures = [
         median_figure(named(name, processes), samples[named(name, processes)], "jobs/s", named(base, processes))
         for processes in (1, 2)
         for name, base in bases.items()
         if named(name, processes) in samples
     ]
-    return Result(figures, targets())
+    notes = [reason] if reason else []
+    return Result(figures, targets(drains), notes=notes)
 
 
-def measured(bench: Bench, processes: int) -> dict[str, list[float]]:
-    """All workers are there at the same time, each in a database of its own, and work off a slice in turn."""
+def measured(bench: Bench, drains: Mapping[str, Drain], processes: int) -> dict[str, list[float]]:
+    """All workers are there at the same time, each in a database of its own, and process a slice in turn."""
     slices = bench.size(15, 3)
     with ExitStack() as running:
         runs: dict[str, Callable[[], float]] = {}
-        for name, drain in DRAINS.items():
+        for name, drain in drains.items():
             bench.say(f"filling the queue: {named(name, processes)}")
             url = running.enter_context(bench.place.database())
             jobs = drain.jobs // bench.size(1, 2)
@@ -89,26 +113,17 @@ def named(name: str, processes: int) -> str:
     return f"{name}, {processes} process{'es' if processes > 1 else ''}"
 
 
-def targets() -> list[Target]:
+def targets(drains: Mapping[str, Drain]) -> list[Target]:
     """For one process; with more, they share the machine with the server."""
-    procrastinates = [named(name, 1) for name in DRAINS if name.startswith("Procrastinate")]
-    pgqueuers = [named(name, 1) for name in DRAINS if name.startswith("PgQueuer")]
-    return [
-        target
-        for tenants in ("1 tenant", "20 tenants")
-        for target in (
-            Target(named(f"tickwork, one at a time, {tenants}", 1), [named(ONE, 1)], at_least=0.7),
-            Target(
-                named(f"tickwork, one at a time, {tenants}", 1),
-                procrastinates,
-                at_least=2,
-                called="Procrastinate's best",
-            ),
-            Target(named(f"tickwork, one at a time, {tenants}", 1), [named("PgQueuer, batch size 1", 1)], at_least=2),
-            Target(named(f"tickwork, 100 at a time, {tenants}", 1), [named(MANY, 1)], at_least=0.5),
-            Target(named(f"tickwork, 100 at a time, {tenants}", 1), pgqueuers, at_least=1, called="PgQueuer's best"),
-        )
-    ]
+    found: list[Target] = []
+    for tenants in ("1 tenant", "20 tenants"):
+        one, many = (named(f"tickwork, {how}, {tenants}", 1) for how in ("one at a time", "100 at a time"))
+        found += [Target(one, [named(ONE, 1)], at_least=0.85), Target(many, [named(MANY, 1)], at_least=0.8)]
+        for peer, alone in PEERS.items():
+            if settings := [named(name, 1) for name in drains if name.startswith(peer)]:
+                found.append(Target(one, [named(f"{peer}, {alone}", 1)], at_least=1))
+                found.append(Target(many, settings, at_least=1, called=f"{peer}'s best"))
+    return found
 
 
-DRAIN = Measurement("drain", "jobs that do nothing, worked off by one and by two processes", run)
+DRAIN = Measurement("drain", "jobs that do nothing, processed by one and by two processes", run)

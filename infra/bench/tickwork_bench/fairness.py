@@ -5,7 +5,7 @@ from statistics import median
 
 import psycopg
 
-from tickwork_bench.contenders.tickwork import FAMILY, TYPE, prepare, queue_at, tenants_in
+from tickwork_bench.contenders.tickwork import FAMILY, TYPE, done, prepare, queue_at, tenants_in
 from tickwork_bench.measure import Bench, Figure, Measurement, Result, Target, batches
 
 PLAIN_ORDER = "select payload ->> 'number' from public.jobs order by priority desc, run_at, id"
@@ -51,7 +51,7 @@ def claimed_one_by_one(url: str) -> list[int]:
     queue = queue_at(url)
     while job := queue.claim_next_job(FAMILY):
         order.append(job.payload["number"])
-        held.append({"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"})
+        held.append(done(job))
         if len(held) == 100:
             queue.settle_jobs(held)
             held.clear()

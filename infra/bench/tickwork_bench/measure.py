@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tickwork_bench.place import Place
 
-Unit = Literal["jobs/s", "pages/s", "µs", "ms", "claims"]
+Unit = Literal["jobs/s", "pages/s", "µs", "ms", "claims", "rows", "times", "kB", "%"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Result:
     targets: Sequence[Target] = ()
     # What a picture needs beyond the figures.
     series: Mapping[str, Any] = field(default_factory=dict)
+    # What a reader has to know, such as who was left out.
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ COLOURS = {
     "tickwork": "#1f77b4",
     "Procrastinate": "#ff7f0e",
     "PgQueuer": "#2ca02c",
+    "graphile-worker": "#9467bd",
+    "pg-boss": "#8c564b",
     "bare": "#7f7f7f",
     "plain": "#7f7f7f",
     "pgbench": "#c7c7c7",
@@ -70,10 +72,10 @@ def waits(result: Result) -> Picture:
 
 
 def rates(drain: Result, enqueue: Result) -> Picture:
-    picture, panels = new_picture("Jobs per second", 4, height=11)
+    picture, panels = new_picture("Jobs per second", 4, height=14)
     groups = {
-        "worked off one at a time, 1 process": [f for f in drain.figures if is_of(f, "1 process", "in one")],
-        "worked off many at a time, 1 process": [f for f in drain.figures if is_of(f, "1 process", "100 at a time")],
+        "processed one at a time, 1 process": [f for f in drain.figures if is_of(f, "1 process", "in one")],
+        "processed many at a time, 1 process": [f for f in drain.figures if is_of(f, "1 process", "100 at a time")],
         "enqueued one by one": [f for f in enqueue.figures if is_of(f, "", "one by one")],
         "enqueued in bulk": [f for f in enqueue.figures if is_of(f, "", "1,000 at a time")],
     }

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
@@ -42,16 +42,23 @@ class Pacer:
         with self._lock:
             if self._left == 0:
                 # The same clock in all processes of a machine.
-                self._line.send(time.monotonic())
-                self._line.recv()
-                self._left = self._jobs
+                self._left = self.pause(time.monotonic())
             self._left -= 1
+
+    def pause(self, over_at: float) -> int:
+        """Say when a slice was over, wait for the next one, and return how many jobs it has."""
+        self._line.send(over_at)
+        self._line.recv()
+        return self._jobs
+
+
+PacedWork = Callable[[str, Pacer], None]
 
 
 @contextmanager
-def paced(work: Work, url: str, processes: int, jobs: int) -> Iterator[Callable[[], float]]:
+def paced(work: PacedWork, url: str, processes: int, jobs: int) -> Iterator[Callable[[], float]]:
     """What lets every process work off so many jobs, and answers how many that were in a second."""
-    with crowd(partial(work_at_a_pace, work, url, jobs), processes) as go:
+    with crowd([partial(work_at_a_pace, work, url, jobs)] * processes) as go:
 
         def rate() -> float:
             began = time.monotonic()
@@ -60,15 +67,15 @@ def paced(work: Work, url: str, processes: int, jobs: int) -> Iterator[Callable[
         yield rate
 
 
-def work_at_a_pace(work: Work, url: str, jobs: int, line: Line) -> None:
+def work_at_a_pace(work: PacedWork, url: str, jobs: int, line: Line) -> None:
     work(url, Pacer(line, jobs))
 
 
 @contextmanager
-def crowd(target: Target, processes: int) -> Iterator[Callable[[], list[Any]]]:
-    """The same in many processes. When all are ready: what lets them go on, and answers what each of them says then."""
+def crowd(targets: Sequence[Target]) -> Iterator[Callable[[], list[Any]]]:
+    """A process for each. When all are ready: what lets them go on, and returns what each of them says then."""
     with ExitStack() as running:
-        lines = [running.enter_context(process(target)) for _ in range(processes)]
+        lines = [running.enter_context(process(target)) for target in targets]
         for line in lines:
             line.recv()
 

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from tickwork_bench import node
 from tickwork_bench.measure import Bench, Figure, Result, Target, Unit, percentile
 
 PACKAGES = ("tickwork", "psycopg", "procrastinate", "pgqueuer", "asyncpg", "functions-framework")
+COUNTS: tuple[Unit, ...] = ("claims", "rows", "times")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ def verdicts_on(result: Result) -> list[Verdict]:
 def show(console: Console, results: Mapping[str, Result]) -> None:
     for name, result in results.items():
         console.print(table_of(name, result))
+        for note in result.notes:
+            console.print(f"[yellow]{escape(note)}[/]")
     verdicts = [verdict for result in results.values() for verdict in verdicts_on(result)]
     reached = sum(verdict.is_reached for verdict in verdicts)
     console.print(f"{reached} of {len(verdicts)} targets reached.")
@@ -93,7 +98,7 @@ def ratio_of(figure: Figure, result: Result) -> float | None:
 
 
 def in_unit(value: float, unit: Unit) -> str:
-    return f"{value:,.0f} {unit}" if value >= 100 or unit == "claims" else f"{value:.3g} {unit}"
+    return f"{value:,.0f} {unit}" if value >= 100 or unit in COUNTS else f"{value:.3g} {unit}"
 
 
 def save(path: Path, bench: Bench, results: Mapping[str, Result]) -> None:
@@ -102,7 +107,7 @@ def save(path: Path, bench: Bench, results: Mapping[str, Result]) -> None:
         "is_quick": bench.is_quick,
         "machine": {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()},
         "server": bench.place.describe(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {**{name: version(name) for name in PACKAGES}, **node.versions()},
         "measurements": {name: as_json(result) for name, result in results.items()},
     }
     path.write_text(json.dumps(everything, indent=2, ensure_ascii=False))
@@ -113,4 +118,5 @@ def as_json(result: Result) -> dict[str, Any]:
         "figures": [{**asdict(figure), "ratio": ratio_of(figure, result)} for figure in result.figures],
         "targets": [verdict.as_json() for verdict in verdicts_on(result)],
         "series": result.series,
+        "notes": result.notes,
     }

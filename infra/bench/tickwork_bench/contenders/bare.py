@@ -1,6 +1,6 @@
 """A textbook queue: one table, one partial index, `for update skip locked`. What nobody who keeps jobs can undercut."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg
@@ -51,11 +51,16 @@ def prepare(url: str) -> None:
 
 def fill(url: str, jobs: int) -> None:
     prepare(url)
+    add(url, jobs)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("vacuum analyze")
+
+
+def add(url: str, jobs: int) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "insert into jobs (payload) select jsonb_build_object('number', n) from generate_series(1, %s) as n", [jobs]
         )
-        connection.execute("vacuum analyze")
 
 
 def drain_with_two_commits(url: str, watch: Watch) -> None:
@@ -66,13 +71,24 @@ def drain_with_two_commits(url: str, watch: Watch) -> None:
 
 
 def drain(url: str, watch: Watch, batch_size: int) -> None:
-    """Complete what was claimed and claim the next in one statement."""
+    complete_and_claim = claimer(url, batch_size)
+    while jobs := complete_and_claim():
+        for _ in range(jobs):
+            watch.tick()
+
+
+def claimer(url: str, max_jobs: int) -> Callable[[], int]:
+    """What completes the jobs it claimed before and claims the next in one statement; it returns how many these are."""
+    connection = psycopg.connect(url, autocommit=True)
     done: list[int] = []
-    with psycopg.connect(url, autocommit=True) as connection:
-        while rows := connection.execute(COMPLETE_AND_CLAIM, {"wanted": batch_size, "done": done}).fetchall():
-            done = [row[0] for row in rows]
-            for _ in rows:
-                watch.tick()
+
+    def complete_and_claim() -> int:
+        nonlocal done
+        rows = connection.execute(COMPLETE_AND_CLAIM, {"wanted": max_jobs, "done": done}).fetchall()
+        done = [row[0] for row in rows]
+        return len(done)
+
+    return complete_and_claim
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """tickwork itself, through the client and the runtime that its worker and its functions use."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from tickwork.batch import work_many
 from tickwork.database import Database
 from tickwork.handler import Handler, Handlers, Tools
+from tickwork.jobs import ClaimedJob
 from tickwork.migrations import migrate
 from tickwork.queue import Queue
 from tickwork.runtime import Deadline, work
@@ -20,6 +21,8 @@ from tickwork_bench.processes import Watch
 
 FAMILY = "bench"
 TYPE = "do_nothing"
+# Long enough for no claimed job to come back while others are measured.
+LEASE_SECONDS = 3600
 
 # In turn for one tenant after the other.
 ENQUEUE = """
@@ -55,12 +58,17 @@ def tenants_in(url: str) -> list[UUID]:
 
 def fill(url: str, jobs: int, tenants: int) -> None:
     prepare(url, tenants)
+    add(url, jobs)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("vacuum analyze")
+
+
+def add(url: str, jobs: int) -> None:
     ids = tenants_in(url)
     with psycopg.connect(url, autocommit=True) as connection:
         for batch in batches(jobs, 1000):
             values = {"tenants": ids, "type": TYPE, "first": batch[0], "last": batch[-1]}
             connection.execute(ENQUEUE, values)
-        connection.execute("vacuum analyze")
 
 
 def drain_one_at_a_time(url: str, watch: Watch) -> None:
@@ -80,6 +88,23 @@ def handlers(watch: Watch) -> Handlers:
         watch.tick()
 
     return {TYPE: Handler(Nothing, do_nothing)}
+
+
+def claimer(url: str, max_jobs: int) -> Callable[[], int]:
+    """What completes the jobs it claimed before, claims the next, and returns how many these are."""
+    queue = queue_at(as_worker(url))
+    held: list[ClaimedJob] = []
+
+    def settle_and_claim() -> int:
+        nonlocal held
+        _, held = queue.settle_and_claim([done(job) for job in held], FAMILY, max_jobs, LEASE_SECONDS)
+        return len(held)
+
+    return settle_and_claim
+
+
+def done(job: ClaimedJob) -> dict[str, str]:
+    return {"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"}
 
 
 @contextmanager
