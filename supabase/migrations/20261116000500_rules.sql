@@ -95,6 +95,17 @@ return octet_length(payload) <= 65536
 comment on function tickwork.is_plain is
   'Whether an object, as text, is in order for check_payload; what is not may still be.';
 
+create function tickwork.is_plain_match(payload jsonb, schema jsonb)
+returns boolean
+language sql
+stable
+return schema is null
+  or not tickwork.knows_json_schema()
+  and tickwork.payload_problem(payload, schema, 'payload') is null;
+
+comment on function tickwork.is_plain_match is
+  'Whether a payload matches its schema, as far as that can be told without pg_jsonschema; what does not may still.';
+
 create function tickwork.check_run_at(run_at timestamptz)
 returns void
 language plpgsql
@@ -215,6 +226,7 @@ revoke execute on function
   tickwork.check_key,
   tickwork.check_payload,
   tickwork.is_plain,
+  tickwork.is_plain_match,
   tickwork.check_run_at,
   tickwork.check_objects,
   tickwork.check_delay,
@@ -233,6 +245,7 @@ to authenticated, service_role, tickwork_owner;
 
 grant execute on function
   tickwork.is_plain,
+  tickwork.is_plain_match,
   tickwork.check_objects,
   tickwork.check_delay,
   tickwork.skip_disk

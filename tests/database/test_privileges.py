@@ -58,7 +58,7 @@ MAY_EXECUTE = {
         tickwork.search_vector""",
     "tickwork_owner": """
         tickwork.family_scope tickwork.type_scope tickwork.tenant_scope tickwork.tenant_type_scope tickwork.lane_scope
-        tickwork.is_plain tickwork.skip_disk tickwork.check_objects tickwork.check_delay
+        tickwork.is_plain tickwork.is_plain_match tickwork.skip_disk tickwork.check_objects tickwork.check_delay
         tickwork.take_allowance tickwork.renew_allowances tickwork.wake_line tickwork.announce tickwork.announce_place
         tickwork.is_plain_job tickwork.checked_rows tickwork.insert_jobs tickwork.insert_new_jobs
         tickwork.insert_missing_jobs tickwork.requests_from
