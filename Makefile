@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test test-large check-deploy bench deliveries lint lock clean
+.PHONY: demo test test-large check-deploy bench deliveries schemas lint lock clean
 
 demo: $(STAMP)
 	$(BIN)/tickwork demo
@@ -37,6 +37,10 @@ bench: $(BENCH)/.installed
 # Ten thousand webhooks to receivers that fail three times out of ten, in some minutes; `make test` does it with a few hundred.
 deliveries: $(STAMP)
 	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/test_many_deliveries.py
+
+# The migration with the payload schemas of our own types, from the payload models of their handlers.
+schemas: $(STAMP)
+	$(BIN)/python infra/local/make_schemas.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check

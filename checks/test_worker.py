@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_what_the_image_installs_works_off_a_job(world: World, tmp_path: Path) -
     subprocess.run([*uv, "pip", "install", "--quiet", *options, f"{ROOT}{extras}"], check=True, cwd=ROOT)
     settings = {"TICKWORK_DATABASE_URL": world.worker_url, "TICKWORK_FUNCTIONS": str(ROOT / "functions")}
     environment = environment_for(tmp_path, settings)
-    job = world.job("classify_document")
+    job = world.job("classify_document", payload={"document_id": str(uuid4())})
 
     with subprocess.Popen([f"{place}/bin/tickwork", "worker", "classify"], env=environment, cwd=tmp_path) as worker:
         try:
@@ -51,6 +52,6 @@ def test_what_the_image_installs_works_off_a_job(world: World, tmp_path: Path) -
     )
 
     assert worker.returncode == 0
-    assert world.reload(job).error_code == "INVALID_PAYLOAD"
+    assert world.reload(job).error_code == "DOCUMENT_MISSING"
     assert migrated.stdout == "Nothing to do: the schema is current.\n"
     assert (next(place.glob("lib/*/site-packages")) / "tickwork/sql/supabase/cron.sql").exists()

@@ -395,7 +395,11 @@ def test_a_role_that_is_no_superuser_installs_ticks_and_takes_back(server: Serve
             migrate(url)
             cron.install(url, cron.Plan({"extract": NOWHERE}), HMAC_SECRET)
             member = world.member_of(world.tenant())
-            member.execute("insert into jobs (tenant_id, type) select tenant_id, 'extract_document' from memberships")
+            member.execute(
+                "insert into jobs (tenant_id, type, payload) "
+                "select tenant_id, 'extract_document', jsonb_build_object('document_id', gen_random_uuid()) "
+                "from memberships"
+            )
             with psycopg.connect(url, autocommit=True) as connection:
                 due = connection.execute("select tickwork.tick('extract')").fetchone()
             found = cron_status.status(url)

@@ -31,6 +31,9 @@ def test_every_function_has_types_and_every_type_a_function(world: World) -> Non
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_function_starts_and_fails_jobs_that_it_cannot_do(family: str, tmp_path: Path, world: World) -> None:
+    # As with a job that was enqueued before its type had a schema.
+    world.run("update job_types set payload_schema = null")
+
     with running_function(FUNCTIONS / family / "main.py", tmp_path, **settings(world)) as function:
         idle = function.wake()
         jobs = [world.job(type) for type in FAMILIES[family]]

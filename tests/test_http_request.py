@@ -11,6 +11,7 @@ import pytest
 from tests.hostile_server import Caller, HostileServer, answer, hostile_server, raw, redirect
 from tests.receivers import KEY, Sender
 from tests.receivers import sender as sender  # a fixture
+from tickwork.errors import InvalidRequest
 from tickwork.handlers.http_request import Secret
 from tickwork.http.urls import parse
 from tickwork.jobs import Job
@@ -78,21 +79,35 @@ def test_the_status_decides(
         assert job.error_message == f"The server answered {status[:3]}: why"
 
 
+NOT_BY_SCHEMA: list[dict[str, Any]] = [
+    {},
+    {"url": "https://a.example/", "method": "CONNECT"},
+    {"url": "https://a.example/", "surprise": 1},
+    {"url": "https://a.example/", "redirects": 4},
+    {"url": "https://a.example/", "expected_status": [100]},
+]
+
+
+@pytest.mark.parametrize("payload", NOT_BY_SCHEMA)
+def test_what_is_no_request_is_not_enqueued(sender: Sender, payload: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest, match=r"^payload"):
+        run(sender, **payload)
+
+
 @pytest.mark.parametrize(
     "payload",
     [
-        {},
-        {"url": "https://a.example/", "method": "CONNECT"},
-        {"url": "https://a.example/", "surprise": 1},
-        {"url": "https://a.example/", "redirects": 4},
-        {"url": "https://a.example/", "expected_status": [100]},
+        *NOT_BY_SCHEMA,
         {"url": "https://a.example/", "headers": {"Host": "b.example"}},
         {"url": "https://a.example/", "headers": {"X": "a\r\nY: b"}},
         {"url": "https://a.example/", "headers": {"authorization": "Bearer canary-inlined"}},
         {"url": "https://a.example/", "headers": {"X-Api-Key": "canary-inlined"}},
     ],
 )
-def test_what_is_no_request_is_refused(sender: Sender, payload: dict[str, Any]) -> None:
+def test_what_is_no_request_is_refused_by_the_handler_too(sender: Sender, payload: dict[str, Any]) -> None:
+    # As with a job that was enqueued before its type had a schema.
+    sender.world.run("update job_types set payload_schema = null")
+
     job = run(sender, **payload)
 
     assert (job.status, job.error_code) == ("failed", "INVALID_PAYLOAD")

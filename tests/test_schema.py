@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from subprocess import PIPE, Popen
+from uuid import uuid4
 
 import pytest
 
@@ -102,7 +103,7 @@ def test_old_and_new_functions_run_side_by_side_while_the_schema_moves(world: Wo
 
 def test_a_worker_takes_no_job_either_and_goes_on_when_it_can(world: World, tmp_path: Path) -> None:
     move(world, CURRENT + 1)
-    job = world.job("classify_document")
+    job = world.job("classify_document", payload={"document_id": str(uuid4())})
     command = [*COMMAND, "worker", "classify", "--database-url", world.worker_url]
     with Popen(command, env=environment_for(tmp_path, {}), stdout=PIPE, text=True) as worker:
         assert worker.stdout is not None

@@ -165,6 +165,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWTNT": InvalidRequest,
     "TWTYP": InvalidRequest,
     "TWPAY": InvalidRequest,
+    "TWSCH": InvalidRequest,
     "TWBIG": InvalidRequest,
     "TWKEY": InvalidRequest,
     "TWPRI": InvalidRequest,

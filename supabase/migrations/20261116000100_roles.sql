@@ -37,7 +37,7 @@ grant usage, create on schema tickwork to tickwork_owner;
 grant usage on schema tickwork to authenticated, service_role, tickwork_worker;
 grant usage on schema public to tickwork_owner, tickwork_worker;
 
--- Where pg_jsonschema lives on Supabase; without the right to use it, payloads are checked by the handlers only.
+-- Where pg_jsonschema lives on Supabase; without the right to use it, payloads are checked in SQL.
 do $$
 begin
   grant usage on schema extensions to tickwork_owner;

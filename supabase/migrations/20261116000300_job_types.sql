@@ -56,7 +56,7 @@ comment on table public.job_types is
   'The kinds of job. A change takes effect at the next enqueue (family, attempts), claim (lease, timeout, limits) or '
   'failed attempt (backoff).';
 comment on column public.job_types.payload_schema is
-  'JSON Schema of the payload, checked at enqueue where the server has pg_jsonschema.';
+  'JSON Schema of the payload, checked at enqueue. supabase/README.md lists the keywords that need no pg_jsonschema.';
 comment on column public.job_types.backoff is
   'Delays before the next attempt: a list of seconds (the last one repeats) or {"base": 5, "factor": 2, "cap": 3600}.';
 comment on column public.job_types.max_running is 'How many jobs of the type run at once; null is any number.';
@@ -84,7 +84,27 @@ before update on public.job_types
 for each row
 execute function tickwork.note_update();
 
-revoke execute on function tickwork.note_update from public, anon, authenticated, service_role;
+create function tickwork.check_job_type()
+returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_payload_schema(new.payload_schema);
+  return new;
+end
+$$;
+
+create trigger check_job_type
+before insert or update of payload_schema on public.job_types
+for each row
+when (new.payload_schema is not null)
+execute function tickwork.check_job_type();
+
+revoke execute on function
+  tickwork.note_update,
+  tickwork.check_job_type
+from public, anon, authenticated, service_role;
 
 alter table public.job_types enable row level security;
 alter table public.job_types force row level security;

@@ -31,24 +31,6 @@ begin
 end
 $$;
 
-create function tickwork.knows_json_schema()
-returns boolean
-language sql
-stable
-set search_path = ''
-as $$
-  -- Hosted Supabase has pg_jsonschema; where it is missing, the handler's model is the check.
-  select exists (
-    select
-    from pg_catalog.pg_proc
-    join pg_catalog.pg_namespace on pg_namespace.oid = pg_proc.pronamespace
-    where pg_namespace.nspname = 'extensions'
-      and pg_proc.proname = 'jsonb_matches_schema'
-      and has_schema_privilege(pg_namespace.oid, 'usage')
-      and has_function_privilege(pg_proc.oid, 'execute')
-  );
-$$;
-
 create function tickwork.check_payload(payload jsonb, schema jsonb)
 returns void
 language plpgsql
@@ -57,6 +39,7 @@ set search_path = ''
 as $$
 declare
   is_valid boolean;
+  problem text;
 begin
   if jsonb_typeof(check_payload.payload) <> 'object' then
     raise exception 'payload: must be an object, not %', jsonb_typeof(check_payload.payload)
@@ -78,16 +61,24 @@ begin
       using errcode = 'TWPAY', hint = 'Hardly any language could read it. Send it as a string.';
   end if;
 
-  if check_payload.schema is not null and tickwork.knows_json_schema() then
+  if check_payload.schema is null then
+    return;
+  end if;
+
+  if tickwork.knows_json_schema() then
     -- By format and not as a constant, which a linter would look up on servers that have no such function.
     execute format('select %I.jsonb_matches_schema($1, $2)', 'extensions')
     into is_valid
     using check_payload.schema::json, check_payload.payload;
 
-    if not is_valid then
-      raise exception 'payload: does not match the schema of its type'
-        using errcode = 'TWPAY', hint = 'See payload_schema in job_types.';
-    end if;
+    problem := case when not is_valid then 'payload: does not match the schema of its type' end;
+  else
+    problem := tickwork.payload_problem(check_payload.payload, check_payload.schema, 'payload');
+  end if;
+
+  if problem is not null then
+    raise exception '%', problem
+      using errcode = 'TWPAY', hint = 'See payload_schema in job_types.';
   end if;
 end
 $$;
@@ -103,6 +94,17 @@ return octet_length(payload) <= 65536
 
 comment on function tickwork.is_plain is
   'Whether an object, as text, is in order for check_payload; what is not may still be.';
+
+create function tickwork.is_plain_match(payload jsonb, schema jsonb)
+returns boolean
+language sql
+stable
+return schema is null
+  or not tickwork.knows_json_schema()
+  and tickwork.payload_problem(payload, schema, 'payload') is null;
+
+comment on function tickwork.is_plain_match is
+  'Whether a payload matches its schema, as far as that can be told without pg_jsonschema; what does not may still.';
 
 create function tickwork.check_run_at(run_at timestamptz)
 returns void
@@ -222,9 +224,9 @@ $$;
 revoke execute on function
   tickwork.check_size,
   tickwork.check_key,
-  tickwork.knows_json_schema,
   tickwork.check_payload,
   tickwork.is_plain,
+  tickwork.is_plain_match,
   tickwork.check_run_at,
   tickwork.check_objects,
   tickwork.check_delay,
@@ -236,7 +238,6 @@ from public, anon, authenticated, service_role;
 grant execute on function
   tickwork.check_size,
   tickwork.check_key,
-  tickwork.knows_json_schema,
   tickwork.check_payload,
   tickwork.check_run_at,
   tickwork.wait_for_disk
@@ -244,6 +245,7 @@ to authenticated, service_role, tickwork_owner;
 
 grant execute on function
   tickwork.is_plain,
+  tickwork.is_plain_match,
   tickwork.check_objects,
   tickwork.check_delay,
   tickwork.skip_disk

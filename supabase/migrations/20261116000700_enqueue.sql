@@ -104,7 +104,7 @@ begin atomic
   left join public.job_types on job_types.key = request.type
   where case
     when job_types.is_active
-      and job_types.payload_schema is null
+      and tickwork.is_plain_match(coalesce(request.payload, '{}'), job_types.payload_schema)
       and tickwork.is_plain_job(
         request.payload, request.priority, request.run_at, request.idempotency_key, request.dedupe_key, request.lane,
         request.max_attempts, request.correlation_id
@@ -329,7 +329,7 @@ begin
     join public.organizations on organizations.id = enqueue_job.tenant_id
     where job_types.key = enqueue_job.type
       and job_types.is_active
-      and job_types.payload_schema is null
+      and tickwork.is_plain_match(coalesce(enqueue_job.payload, '{}'), job_types.payload_schema)
     returning jobs.*, false into enqueued;
 
     if found then

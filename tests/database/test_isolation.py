@@ -83,6 +83,8 @@ ARGUMENTS = """
     connector_id={connector} remote_path= files=["/a.txt"] provider=dropbox account_ids={{"{word}"}}
     connector_ids={{"{connector}"}} connector=({connector},{tenant},dropbox,x,active,{{}},,,,,,,,2030-01-01,2030-01-01)
     document=({document},{tenant},x,tenant/{tenant}/x,text/plain,1,,,,,,,,2030-01-01,2030-01-01)
+    path=payload depth=1 keyword=type pattern=a properties=[] value_type=string types="integer" list=[]
+    value:jsonb={{}} value:numeric=1
 """
 # Functions that take one of these parameters, and null for the others.
 ONE_SCOPE, SCOPES = ("pause_jobs", "resume_jobs", "scope_of"), {"family", "type", "tenant_id"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -79,7 +80,7 @@ def test_supabases_user_who_is_no_superuser_can_migrate_and_work(empty: World, s
         migrate(server.url(name, user=host))
 
         empty.tenant()
-        job = empty.job("extract_document")
+        job = empty.job("extract_document", payload={"document_id": str(uuid4())})
         assert empty.claim("extract").id == job.id
         definers = empty.rows("select distinct proowner::regrole::text as owner from pg_proc where prosecdef")
         assert [row["owner"] for row in definers] == ["tickwork_owner"]

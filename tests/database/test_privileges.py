@@ -25,6 +25,9 @@ MAY_EXECUTE = {
     "authenticated service_role tickwork_owner": """
         tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
         tickwork.check_run_at tickwork.check_job tickwork.check_state tickwork.knows_json_schema tickwork.wait_for_disk
+        tickwork.path_to tickwork.type_problem tickwork.is_element tickwork.is_uuid tickwork.is_date_time
+        tickwork.string_problem tickwork.number_problem tickwork.value_problem tickwork.is_plainly_valid
+        tickwork.object_problem tickwork.additional_problem tickwork.array_problem tickwork.payload_problem
         tickwork.turn_id tickwork.line_id tickwork.estimated_pages""",
     "authenticated service_role tickwork_owner tickwork_worker": "tickwork.caller_id",
     "service_role": """
@@ -33,6 +36,8 @@ MAY_EXECUTE = {
         tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.purge_jobs tickwork.pause_jobs tickwork.resume_jobs
         tickwork.hold_lane tickwork.release_lane tickwork.limit_lane tickwork.list_holds tickwork.is_backoff
         tickwork.tick tickwork.forget_ticks
+        tickwork.pattern_problem tickwork.keyword_problem tickwork.subschema_problem tickwork.schema_problem
+        tickwork.check_payload_schema
         tickwork.store_secret tickwork.rename_secret tickwork.drop_secrets tickwork.list_secrets
         tickwork.is_evidence
         public.emit_event tickwork.emit_event_as_service public.purge_events tickwork.purge_events""",
@@ -53,7 +58,7 @@ MAY_EXECUTE = {
         tickwork.search_vector""",
     "tickwork_owner": """
         tickwork.family_scope tickwork.type_scope tickwork.tenant_scope tickwork.tenant_type_scope tickwork.lane_scope
-        tickwork.is_plain tickwork.skip_disk tickwork.check_objects tickwork.check_delay
+        tickwork.is_plain tickwork.is_plain_match tickwork.skip_disk tickwork.check_objects tickwork.check_delay
         tickwork.take_allowance tickwork.renew_allowances tickwork.wake_line tickwork.announce tickwork.announce_place
         tickwork.is_plain_job tickwork.checked_rows tickwork.insert_jobs tickwork.insert_new_jobs
         tickwork.insert_missing_jobs tickwork.requests_from

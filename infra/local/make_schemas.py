@@ -1,0 +1,66 @@
+"""The payload schemas of our own types: python infra/local/make_schemas.py [FILE] writes them as a migration."""
+
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+from tickwork import handlers
+from tickwork.handler import Handler
+from tickwork.payload_schemas import Schema, payload_schema_of
+
+FILE = Path(__file__).parents[2] / "supabase" / "migrations" / "20261116005000_shipped_schemas.sql"
+
+WIDTH = 100
+
+HEAD = """\
+-- What the payloads of our own types have to look like, made by `make schemas` from the payload models of the handlers.
+"""
+UPDATE = """
+update public.job_types
+set payload_schema = '{schema}'
+where job_types.key in ({types});
+"""
+
+
+def main() -> None:
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
+    file.write_text(HEAD + "".join(update(schema, types) for schema, types in shipped_schemas()))
+
+
+def shipped_schemas() -> list[tuple[Schema, list[str]]]:
+    """Each schema with the types that have it: those that import share theirs."""
+    found: list[tuple[Schema, list[str]]] = []
+    for module in iter_modules(handlers.__path__):
+        schema = payload_schema_of(handler_of(module.name).payload)
+        types = next((types for known, types in found if known == schema), None)
+        if types is None:
+            found.append((schema, [module.name]))
+        else:
+            types.append(module.name)
+    return found
+
+
+def handler_of(type: str) -> Handler:  # type: ignore[type-arg]
+    handler: Handler = getattr(import_module(f"tickwork.handlers.{type}"), type.upper())  # type: ignore[type-arg]
+    return handler
+
+
+def update(schema: Schema, types: list[str]) -> str:
+    return UPDATE.format(schema=laid_out(schema).replace("'", "''"), types=", ".join(f"'{type}'" for type in types))
+
+
+def laid_out(value: Any, indent: str = "") -> str:
+    """As JSON, each object on one line if there is room for it."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(indent + line) <= WIDTH or not isinstance(value, dict):
+        return line
+    inner = indent + "  "
+    fields = (f"{inner}{json.dumps(name)}: {laid_out(each, inner)}" for name, each in value.items())
+    return "{\n" + ",\n".join(fields) + "\n" + indent + "}"
+
+
+if __name__ == "__main__":
+    main()
