@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import IO
 
 import psycopg
@@ -15,7 +14,7 @@ from tickwork_bench import node
 from tickwork_bench.contenders import Sender
 from tickwork_bench.measure import batches
 from tickwork_bench.processes import Pacer
-from tickwork_local.postgres import die_with_parent
+from tickwork_local.launch import ends_with_parent
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def talk(module: str, verb: str, url: str, setting: str = "") -> Iterator[Child]
     reading, writing = os.pipe()
     with os.fdopen(reading) as replies:
         process = subprocess.Popen(
-            [*node.program(), module, verb, url, str(writing), setting],
+            ends_with_parent([*node.program(), module, verb, url, str(writing), setting], by=signal.SIGKILL),
             stdin=subprocess.PIPE,
             # What they log.
             stdout=subprocess.DEVNULL,
@@ -83,7 +82,6 @@ def talk(module: str, verb: str, url: str, setting: str = "") -> Iterator[Child]
             # As graphile-worker's own benchmark has it.
             env={**os.environ, "NO_LOG_SUCCESS": "1"},
             text=True,
-            preexec_fn=partial(die_with_parent, os.getpid(), signal.SIGKILL),
         )
         os.close(writing)
         try:
