@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test test-large check-deploy bench deliveries schemas lint lock clean
+.PHONY: demo test test-large check-deploy bench deliveries schemas attack lint lock clean
 
 demo: $(STAMP)
 	$(BIN)/tickwork demo
@@ -41,6 +41,10 @@ deliveries: $(STAMP)
 # The migration with the payload schemas of our own types, from the payload models of their handlers.
 schemas: $(STAMP)
 	$(BIN)/python infra/local/make_schemas.py
+
+# A member with a hundred thousand jobs against everybody else, for ten minutes; make attack ARGS=2 takes two.
+attack: $(STAMP)
+	$(BIN)/python -m tests.attack_for_minutes $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check

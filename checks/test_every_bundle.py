@@ -1,4 +1,4 @@
-"""Every bundle, in an empty environment of its own: it starts, and works off its jobs."""
+"""Every bundle, in an empty environment of its own: it starts, and processes its jobs."""
 
 from pathlib import Path
 
@@ -15,6 +15,8 @@ def test_an_installed_bundle_starts_and_settles_its_jobs(family: str, world: Wor
     (bundle,) = build(FUNCTIONS, [family], tmp_path)
     python = install(bundle, tmp_path / "environment")
     types = [row["key"] for row in world.rows("select key from job_types where family = %s", family)]
+    # Otherwise the queue itself would refuse what no handler can use.
+    world.run("update job_types set payload_schema = null")
     settings = {"TICKWORK_DATABASE_URL": world.worker_url, "TICKWORK_BEARER_SECRET": SECRET}
 
     with running_function(bundle / "main.py", tmp_path / "run", python=python, **settings) as function:

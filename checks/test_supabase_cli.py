@@ -14,23 +14,6 @@ from tickwork_local.postgres import Server
 PACKAGE = Path(__file__).parent / "supabase_cli"
 ROOT = Path(__file__).parents[1]
 
-ASSIGNED = "`done := f()::text` runs f as an expression, which costs a tenth of what a statement does"
-LINT_WAIVERS = {
-    ("public.explain_job", "control reached end of function without RETURN"): "a case without else raises instead",
-    **{
-        (f"tickwork.{verb}", 'never read variable "done"'): ASSIGNED
-        for verb in (
-            "wake_line",
-            "take_allowance",
-            "announce",
-            "announce_place",
-            "enqueue_job",
-            "claim_jobs",
-            "settle_and_claim",
-        )
-    },
-    ("tickwork.settle_given", 'never read variable "noted"'): ASSIGNED,
-}
 ADVICE_WAIVERS = {
     ("multiple_permissive_policies", "document_types"): (
         "what has no tenant is everybody's by a policy of its own: no policy that asks who calls may say `is null`"
@@ -93,7 +76,7 @@ def test_a_push_applies_every_migration_and_a_second_one_changes_nothing(pushed:
     assert "up to date" in again.stdout
 
 
-def test_lint_finds_nothing_that_is_not_waived(pushed: Cli) -> None:
+def test_lint_finds_nothing(pushed: Cli) -> None:
     found = {
         (finding["function"], issue["message"])
         for finding in pushed.findings("db", "lint", "--level", "warning", "--schema", "public,tickwork")
@@ -102,8 +85,7 @@ def test_lint_finds_nothing_that_is_not_waived(pushed: Cli) -> None:
     errors = pushed.run("db", "lint", "--fail-on", "error", "--schema", "public,tickwork")
 
     assert errors.returncode == 0
-    assert found - LINT_WAIVERS.keys() == set()
-    assert LINT_WAIVERS.keys() - found == set(), "a waiver that is no longer needed"
+    assert found == set()
 
 
 def test_lint_can_fail(pushed: Cli) -> None:

@@ -14,6 +14,17 @@ from tickwork.jobs import ClaimedJob, Job
 from tickwork.queue import Queue
 
 T = TypeVar("T")
+# When the queue looks at something again.
+NOTED = [
+    ("alarms", "wake_at"),
+    ("parked", "wake_at"),
+    ("lane_rules", "wake_at"),
+    ("lane_rules", "held_until"),
+    ("lane_rules", "held_since"),
+    ("buckets", "filled_at"),
+    ("blocked", "until"),
+    ("family_types", "full_until"),
+]
 
 
 def enqueue(
@@ -32,7 +43,8 @@ def fill_by_hand(world: World, tenant: UUID, type: str, jobs: int) -> None:
     """As superuser and without the triggers: nobody hears of these jobs."""
     world.run("alter table jobs disable trigger user")
     world.run(
-        "insert into jobs (tenant_id, type, family, max_attempts) select %s, %s, 'test', 4 from generate_series(1, %s)",
+        "insert into jobs (tenant_id, type, family, priority, max_attempts) "
+        "select %s, %s, 'test', 0, 4 from generate_series(1, %s)",
         *(tenant, type, jobs),
     )
     world.run("alter table jobs enable trigger user")
@@ -91,7 +103,5 @@ def until_waiting_or_done(world: World, *futures: Future[Any]) -> None:
 
 def let_time_pass(world: World, seconds: float) -> None:
     """Move what the queue has noted into the past instead of waiting."""
-    world.run("update tickwork.wakes set wake_at = wake_at - make_interval(secs => %s)", seconds)
-    world.run("update tickwork.buckets set filled_at = filled_at - make_interval(secs => %s)", seconds)
-    world.run("update tickwork.holds set until = until - make_interval(secs => %s)", seconds)
-    world.run("update tickwork.served_types set full_until = full_until - make_interval(secs => %s)", seconds)
+    for table, column in NOTED:
+        world.admin.execute(f"update tickwork.{table} set {column} = {column} - make_interval(secs => %s)", [seconds])

@@ -207,7 +207,7 @@ def test_job_shows_attempts_error_and_why(world: World, ask: Ask) -> None:
 
 
 def test_a_job_that_is_not_there_is_refused(world: World, tmp_path: Path) -> None:
-    for command in ("job", "cancel", "retry"):
+    for command in ("job", "cancel", "retry", "bury"):
         given = [[command, job_id, "--database-url", world.url] for job_id in (UNKNOWN, "nonsense")]
 
         unknown, malformed = run_all(given, home=tmp_path)
@@ -371,6 +371,7 @@ def test_wrong_usage_ends_in_one_line(tmp_path: Path) -> None:
 def test_help_names_every_command(tmp_path: Path) -> None:
     text = run(home=tmp_path).stdout
 
-    for command in ("up", "demo", "status", "migrate", "enqueue", "jobs", "job", "retry", "cancel", "worker", "tick"):
+    commands = "up demo status migrate enqueue jobs job retry reschedule cancel bury worker tick"
+    for command in commands.split():
         assert re.search(rf"^  {command} +\w", text, re.MULTILINE), command
     assert "..." not in text.split("Commands:")[1]

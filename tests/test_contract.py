@@ -33,8 +33,8 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
     return {row["proname"]: row["parameters"] for row in rows}
 
 
-# Those that are no function: they take a file, read a view, or keep the rows of connectors.
-NO_FUNCTION = {"add", "overview", "add_connector", "remove_connector", "watch_connector"}
+# Those that are no function: they take a file, read a view, wait, or keep the rows of connectors.
+NO_FUNCTION = {"add", "overview", "wait_for_job", "add_connector", "remove_connector", "watch_connector"}
 
 
 def methods() -> dict[str, Callable[..., Any]]:

@@ -186,33 +186,34 @@ def test_only_what_a_claim_could_start_is_due(hosted: World, story: str) -> None
     assert (hosted.queue.claim_next_job("test") is not None) == bool(due)
 
 
-MANY_WAKES = """
-    insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
-    select 'test', 'greet_person', 0, id, %s, now() - interval '1 hour' from organizations, generate_series(1, 5000)
+MANY_ALARMS = """
+    insert into tickwork.alarms (family, tenant_number, wake_at)
+    select 'test', tenants.number, now() - interval '1 hour' from tickwork.tenants, generate_series(1, 5000)
 """
 
 
-def test_what_many_wakes_hide_is_found_by_a_call(hosted: World) -> None:
+def test_what_many_alarms_hide_is_found_by_a_call(hosted: World) -> None:
     install(hosted)
     tenant = hosted.tenant()
     hosted.service.hold_lane("test", tenant, "held", "infinity")
-    hosted.run(MANY_WAKES, "held")
+    hosted.job(tenant=tenant, lane="held")
+    hosted.run(MANY_ALARMS)
     use_up_tokens(hosted)
     hosted.job(tenant=tenant)
 
     assert tick(hosted) == 1
 
 
-def test_a_tick_reads_a_bounded_part_of_what_nobody_has_worked_off(hosted: World) -> None:
+def test_a_tick_reads_a_bounded_part_of_what_nobody_has_processed(hosted: World) -> None:
     install(hosted)
     hosted.job()
     hosted.run("select enqueue_job(tenant_id, type) from jobs, generate_series(1, 2000)")
-    hosted.run(MANY_WAKES, None)
+    hosted.run(MANY_ALARMS)
 
     scans = scans_of(hosted, "select tickwork.tick('test')")
 
-    assert touched_rows(scans) < 1200
-    assert_by_index([scan for scan in scans if scan["Relation Name"] == "jobs"])
+    assert touched_rows([scan for scan in scans if scan["Relation Name"] == "waiting"]) < 50
+    assert_by_index([scan for scan in scans if scan["Relation Name"] in ("jobs", "waiting", "parked")])
 
 
 def test_without_the_secret_no_call_is_sent(hosted: World) -> None:

@@ -321,11 +321,8 @@ def test_a_job_that_somebody_made_up_sends_nothing(sender: Sender, receiver: Hos
     sender.add(receiver.url())
     sender.emit()
     payload = {"webhook_delivery_id": str(sender.delivery()["id"])}
-    member = sender.world.member_of(sender.tenant)
     sender.work()
-    member.execute(
-        "select enqueue_job(%s, 'deliver_webhook', %s, lane => 'mine')", [sender.tenant, json.dumps(payload)]
-    )
+    sender.world.service.enqueue_job(sender.tenant, "deliver_webhook", payload, lane="mine")
 
     sender.work()
 

@@ -53,7 +53,7 @@ def test_two_jobs_that_renew_at_once_do_not_lose_the_token(office: Office, cloud
     cloud.rotates = True
     for number in range(2):
         cloud.put(f"/papers/{number}/{number}.txt", f"{number}".encode())
-    office.world.run("delete from tickwork.lanes")
+    office.world.run("delete from tickwork.lane_rules")
     jobs = [office.request(connector, f"/papers/{number}") for number in range(2)]
 
     at_once(office)
@@ -100,9 +100,7 @@ def test_a_pause_that_the_provider_asks_for_costs_no_attempt_and_holds_the_lane(
     for each in map(office.world.reload, jobs):
         assert (each.status, each.attempts) == ("queued", 0)
     assert "pause" in office.world.service.explain_job(waiting.id)
-    seconds = office.world.value(
-        "select extract(epoch from until - clock_timestamp()) from tickwork.holds where scope like '%%connector:%%'"
-    )
+    seconds = office.world.value("select extract(epoch from held_until - clock_timestamp()) from tickwork.lane_rules")
     assert 7000 < seconds <= 7200
 
 
@@ -139,7 +137,7 @@ def test_the_secrets_go_with_the_connector(office: Office, connector: UUID) -> N
     office.world.run("delete from connectors where id = %s", connector)
 
     assert office.world.value("select count(*) from tickwork.secrets") == 0
-    assert office.world.value("select count(*) from tickwork.lanes") == 0
+    assert office.world.value("select count(*) from tickwork.lane_rules") == 0
 
 
 def test_only_the_key_opens_the_tokens(office: Office, connector: UUID, monkeypatch: pytest.MonkeyPatch) -> None:

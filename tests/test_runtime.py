@@ -17,7 +17,7 @@ from tickwork.database import Connection
 from tickwork.errors import Interrupted, InvalidRequest, NotYet, Permanent, RateLimited, Retryable, Unavailable
 from tickwork.handler import Handler, Handlers, Tools
 from tickwork.jobs import FollowUp, Job
-from tickwork.outcomes import Done, Lost, Report
+from tickwork.outcomes import Done, Failed, Lost, Report
 from tickwork.runtime import Deadline, work
 
 
@@ -124,7 +124,7 @@ def test_a_shorter_hold_does_not_end_a_longer_one(world: World) -> None:
     for job in claimed:
         world.queue.hold_lane_of_job(job, delays[job.id], "told to wait")
 
-    left = world.value("select until - clock_timestamp() > interval '30 minutes' from tickwork.holds")
+    left = world.value("select held_until - clock_timestamp() > interval '30 minutes' from tickwork.lane_rules")
     assert left
 
 
@@ -239,15 +239,24 @@ def test_the_log_of_an_unexpected_error_quotes_no_payload(world: World, capsys: 
     assert "hunter" not in output
 
 
-def test_a_type_without_a_handler_fails_and_says_so(world: World) -> None:
+def test_a_type_without_a_handler_is_left_to_those_who_have_one(world: World) -> None:
     job = world.job()
+    other = world.job(world.type("wave_hand"))
 
-    work(world.queue, "test", {}, Deadline(60, 10))
+    work_off(world, greet)
 
-    assert ended(world, job) == ("failed", "UNKNOWN_TYPE")
-    assert (
-        world.reload(job).error_message
-        == "The function of the family 'test' has no handler for the type 'greet_person'"
+    assert world.reload(job).status == "done"
+    assert (world.reload(other).status, world.reload(other).attempts) == ("queued", 0)
+
+
+def test_a_job_claimed_by_whoever_names_no_types_fails_without_a_handler_and_says_so(world: World) -> None:
+    world.job()
+    attempt = Attempt(world.queue, world.claim())
+
+    attempt.handle({})
+
+    assert attempt.outcome() == Failed(
+        "UNKNOWN_TYPE", "The function of the family 'test' has no handler for the type 'greet_person'", retryable=False
     )
 
 

@@ -245,13 +245,15 @@ def test_jobs_that_fail_are_reported_as_success(function: Served, world: World) 
     assert (world.reload(stumbled).status, world.attempts(stumbled)[0]["error_code"]) == ("queued", "UNEXPECTED")
 
 
-def test_a_type_without_a_handler_fails_for_good(function: Served, world: World) -> None:
+def test_a_type_without_a_handler_waits_for_a_function_that_has_one(function: Served, world: World) -> None:
+    world.type()
     job = world.job(world.type("paint_wall"))
 
     answer = function.wake()
 
-    assert answer == Answer(200, {"family": "test", "claimed": 1, "failed": 1})
-    assert (world.reload(job).status, world.reload(job).error_code) == ("failed", "UNKNOWN_TYPE")
+    assert answer.status == 204
+    assert world.reload(job).status == "queued"
+    assert "No worker that knows the type 'paint_wall' has asked for jobs." in world.service.explain_job(job.id)
 
 
 def test_jobs_of_other_families_are_left_alone(function: Served, world: World) -> None:

@@ -54,6 +54,9 @@ def test_a_member_inserts_follows_and_steers_a_job(
     claimed = world.claim()
     why = call(client, "explain_job", job_id=inserted["id"])
     cancelled = call(client, "cancel_job", job_id=asked["id"])
+    with pytest.raises(APIError) as refusal:
+        call(client, "retry_job", job_id=asked["id"])
+    world.run("update memberships set role = 'admin'")
     retried = call(client, "retry_job", job_id=asked["id"])
     listed = call(client, "list_jobs", tenant_id=str(tenant))
     seen = client.table("jobs").select("*").execute().data
@@ -63,7 +66,7 @@ def test_a_member_inserts_follows_and_steers_a_job(
     assert (again["id"], again["deduplicated"]) == (asked["id"], True)
     assert str(claimed.id) == inserted["id"]
     assert "attempt 1 of 4, on worker-1" in why
-    assert (cancelled["status"], retried["status"]) == ("cancelled", "queued")
+    assert (cancelled["status"], refusal.value.code, retried["status"]) == ("cancelled", "TWADM", "queued")
     assert len(listed) == len(seen) == 2
 
 

@@ -59,7 +59,7 @@ class World:
         return found
 
     def type(self, key: str = "greet_person", family: str = "test", **columns: Any) -> str:
-        values = {"key": key, "family": family, **columns}
+        values = {"key": key, "family": family, "enqueued_by": "member", **columns}
         names = ", ".join(values)
         marks = ", ".join(f"%({name})s" for name in values)
         for name, value in values.items():
@@ -91,7 +91,8 @@ class World:
         return Job(**self.row("select * from jobs where id = %s", job.id))
 
     def attempts(self, job: Job) -> list[DictRow]:
-        return self.rows("select * from job_attempts where job_id = %s order by number", job.id)
+        """The attempts that have ended."""
+        return self.rows("select * from job_attempts where job_id = %s and status <> 'running' order by number", job.id)
 
     def expire(self, job: Job) -> None:
         """Let the lease run out without waiting for it."""

@@ -30,7 +30,7 @@ def work_many(queue: Queue, family: str, handlers: Handlers, deadline: Deadline,
     """As `work`, with up to so many jobs held at a time, until none is due or time is short."""
     batch = Batch(queue, family, handlers, deadline, batch_size)
     if deadline.is_far():
-        batch.add(queue.claim_jobs(family, deadline.jobs_left(batch_size)))
+        batch.add(queue.claim_jobs(family, deadline.jobs_left(batch_size), types=handlers))
     if batch.held():
         work_off(batch)
     return batch.report
@@ -88,7 +88,7 @@ class Batch:
         self.deadline = deadline
         self.report = Report(family)
         self.is_over = False
-        self._handlers = handlers
+        self.handlers = handlers
         self._size = size
         self._waiting: deque[Attempt] = deque()
         self._running: Attempt | None = None
@@ -216,7 +216,7 @@ class Batch:
 
     def _handle(self, attempt: Attempt) -> bool:
         bind(attempt.labels)
-        return attempt.handle(self._handlers)
+        return attempt.handle(self.handlers)
 
     def _await_answer(self) -> bool:
         """Wait for what is claimed in place of settled jobs; false if there are no jobs any more."""
@@ -236,7 +236,7 @@ def send(batch: Batch, parcel: Parcel) -> None:
     settle_alone(batch, parcel)
     try:
         if max_jobs := batch.make_room(parcel):
-            parcel.exchange.send(batch.queue, batch.family, max_jobs)
+            parcel.exchange.send(batch.queue, batch.family, max_jobs, types=batch.handlers)
         elif parcel.together:
             parcel.exchange.settle(batch.queue)
     except Exception as error:

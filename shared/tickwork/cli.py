@@ -3,20 +3,30 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from tickwork import cli_connectors, cli_cron, cli_deploy, cli_doctor, cli_documents, cli_input, cli_pauses, migrations
-from tickwork.cli_options import AsJson, DatabaseUrl, Desk, Tenant
-from tickwork.cli_output import job_table, note, one_line, plain_table, print_error, print_job, print_json, print_table
+from tickwork import (
+    cli_connectors,
+    cli_cron,
+    cli_deploy,
+    cli_doctor,
+    cli_documents,
+    cli_input,
+    cli_jobs,
+    cli_pauses,
+    migrations,
+)
+from tickwork.cli_options import AsJson, DatabaseUrl, Desk, JobId, Tenant
+from tickwork.cli_output import one_line, plain_table, print_error, print_job, print_json, print_table, say
 from tickwork.cli_secrets import secrets_app
 from tickwork.cli_webhooks import webhooks_app
 from tickwork.database import Database
 from tickwork.errors import BadSetting, Error, InvalidRequest, NoSuchJob, NotAllowed, Unavailable
 from tickwork.http import Policy
-from tickwork.jobs import Job, Status
+from tickwork.jobs import Job
 from tickwork.outbound import policy_of
 from tickwork.queue import Queue
 from tickwork.safe import Safe
@@ -35,7 +45,6 @@ app.add_typer(cli_cron.app, name="cron")
 app.add_typer(cli_deploy.app, name="deploy")
 
 HOME = Path(os.environ.get("TICKWORK_HOME") or ".tickwork")
-STATUSES = get_args(Status)
 
 Functions = Annotated[
     Path | None,
@@ -46,7 +55,6 @@ Functions = Annotated[
         help="The folder of the functions; by default that of the repository.",
     ),
 ]
-JobId = Annotated[str, typer.Argument(help="Id of a job, as `tickwork jobs` shows it.", metavar="ID")]
 
 
 def main() -> None:
@@ -183,32 +191,7 @@ def enqueue(
     say(job, as_json, "was there already and is" if job.deduplicated else "is")
 
 
-@app.command()
-def jobs(
-    tenant: Annotated[str | None, typer.Option(help="Id or name of a tenant.")] = None,
-    family: Annotated[str | None, typer.Option(help="Such as extract.")] = None,
-    type: Annotated[str | None, typer.Option(help="Such as extract_document.")] = None,
-    status: Annotated[str | None, typer.Option(help=f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}.")] = None,
-    after: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
-    database_url: DatabaseUrl = None,
-    as_json: AsJson = False,
-) -> None:
-    """List jobs, the newest first."""
-    if status is not None and status not in STATUSES:
-        raise InvalidRequest(f"status: there is no status {status!r}", hint=f"It is one of {', '.join(STATUSES)}.")
-    queue = connected(database_url)
-    in_tenant = cli_input.tenant_id(queue, tenant) if tenant else None
-    after_id = cli_input.job_id(after, "after") if after else None
-    found = queue.list_jobs(in_tenant, family, type, status, after_id, limit)
-    if as_json:
-        print_json([job.model_dump(mode="json") for job in found])
-    elif found:
-        print_table(job_table(found))
-        if len(found) == limit:
-            print(f"There may be more: --after {found[-1].id}")
-    else:
-        print("No jobs.")
+app.command()(cli_jobs.jobs)
 
 
 @app.command()
@@ -225,17 +208,8 @@ def job(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False
         print_job(row, attempts, why)
 
 
-@app.command()
-def retry(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Put a failed, dead or cancelled job back into the queue."""
-    say(connected(database_url).retry_job(cli_input.job_id(job_id)), as_json)
-
-
-@app.command()
-def cancel(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Cancel a queued job, or ask a running one to stop."""
-    say(connected(database_url).cancel_job(cli_input.job_id(job_id)), as_json)
-
+for job_command in (cli_jobs.retry, cli_jobs.reschedule, cli_jobs.cancel, cli_jobs.bury):
+    app.command()(job_command)
 
 for command in (cli_pauses.pause, cli_pauses.resume, cli_pauses.holds):
     app.command()(command)
@@ -558,14 +532,6 @@ def chosen_policy() -> Policy:
     stack = find_stack(HOME)
     environment = {**(own_outbound() if stack else {}), **os.environ, "TICKWORK_DATABASE_URL": "postgresql://"}
     return policy_of(load_settings(environment))
-
-
-def say(job: Job, as_json: bool, verb: str = "is") -> None:
-    if as_json:
-        print_json(job.model_dump(mode="json"))
-    else:
-        extra = note(job)
-        print(f"{job.id} {verb} {job.status}{', ' if extra else ''}{extra}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ DatabaseUrl = Annotated[
     str | None,
     typer.Option("--database-url", help="By default TICKWORK_DATABASE_URL, or else the running local stack."),
 ]
+JobId = Annotated[str, typer.Argument(help="Id of a job, as `tickwork jobs` shows it.", metavar="ID")]
 OfTenant = Annotated[str, typer.Option("--tenant", help="Id or name of a tenant; see `tickwork tenants`.")]
 Tenant = Annotated[str | None, typer.Option(help="Id or name of a tenant.")]
 

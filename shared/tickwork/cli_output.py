@@ -79,6 +79,14 @@ def note(job: Job) -> str:
             return ""
 
 
+def say(job: Job, as_json: bool, verb: str = "is") -> None:
+    if as_json:
+        print_json(job.model_dump(mode="json"))
+    else:
+        extra = note(job)
+        print(f"{job.id} {verb} {job.status}{', ' if extra else ''}{extra}")
+
+
 def soon(time: datetime) -> str:
     seconds = (time - datetime.now(UTC)).total_seconds()
     if seconds < 90:
@@ -93,14 +101,30 @@ def print_job(job: Mapping[str, Any], attempts: Iterable[Mapping[str, Any]], why
         if value is not None and name not in HIDDEN:
             print(f"{name:<20} {fact(value)}")
     for attempt in attempts:
-        seconds = (attempt["finished_at"] - attempt["started_at"]).total_seconds()
-        ending = f"{attempt['status']} after {seconds:.2f} s on {fact(attempt['worker_id'])}"
-        print(f"\nattempt {attempt['number']} {ending}")
-        if attempt["error_code"]:
-            print(f"  {fact(attempt['error_code'])}: {fact(attempt['error_message'])}")
-        for line in (attempt["logs"] or "").splitlines():
-            print(f"  | {printable(line)}")
+        print_attempt(attempt)
     print(f"\n{printable(why)}")
+
+
+def print_attempt(attempt: Mapping[str, Any]) -> None:
+    if attempt["finished_at"] is None:
+        ending = f"has been running since {moment(attempt['started_at'])}"
+    else:
+        seconds = (attempt["finished_at"] - attempt["started_at"]).total_seconds()
+        ending = f"{attempt['status']} after {seconds:.2f} s"
+    print(f"\nattempt {attempt['number']} {ending} on {fact(attempt['worker_id'])}")
+    if attempt["error_code"]:
+        print(f"  {fact(attempt['error_code'])}: {fact(attempt['error_message'])}")
+    for name in ("error", "exit_code", "stdout_tail", "stderr_tail", "logs"):
+        if attempt[name] is not None:
+            print_lines(name, fact(attempt[name]))
+
+
+def print_lines(name: str, text: str) -> None:
+    # What was logged needs no heading: it is what people look for.
+    if name != "logs":
+        print(f"  {name}")
+    for line in text.splitlines():
+        print(f"  | {line}")
 
 
 def fact(value: Any) -> str:

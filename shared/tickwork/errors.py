@@ -14,13 +14,14 @@ What can go wrong, and what is done about it.
     ├── QueueError             raised by the queue, never by handlers
     │   ├── LeaseLost          another worker has the job: drop the result
     │   ├── InvalidRequest     the queue refused a value: correct it
-    │   ├── QueueFull          the tenant has as many jobs queued as it may have: try again later
+    │   ├── QueueFull          the tenant has as many jobs queued, or lanes held, as it may have: try again later
     │   ├── WriteFailed        what a handler wanted written was refused: nothing was, try again
     │   ├── NoSuchJob
     │   ├── NoSuchDocument
     │   ├── NoSuchEndpoint
     │   ├── NoSuchDelivery
     │   ├── NoSuchConnector
+    │   ├── NotFinished        the job that somebody waits for has not ended in time
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── NotAllowed         the role or the user may not do that
     │   ├── WrongSchema        the schema is older or newer than this code: take no job
@@ -127,6 +128,10 @@ class NoSuchConnector(QueueError):
     pass
 
 
+class NotFinished(QueueError):
+    pass
+
+
 class WrongStatus(QueueError):
     pass
 
@@ -161,6 +166,8 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
     "TWMEM": NotAllowed,
+    "TWENQ": NotAllowed,
+    "TWADM": NotAllowed,
     "TWFUL": QueueFull,
     "TWTNT": InvalidRequest,
     "TWTYP": InvalidRequest,
@@ -172,6 +179,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWRUN": InvalidRequest,
     "TWATT": InvalidRequest,
     "TWLEA": InvalidRequest,
+    "TWLAN": InvalidRequest,
     "TWARG": InvalidRequest,
     "TWTYD": InvalidRequest,
     "TWCON": InvalidRequest,

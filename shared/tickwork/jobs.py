@@ -44,6 +44,7 @@ class Job(ClaimedJob):
     dedupe_key: str | None
     source: Literal["manual", "event", "schedule", "system"]
     source_ref: str | None
+    notify: bool
     error_code: str | None
     error_message: str | None
     created_by: UUID | None
@@ -64,6 +65,13 @@ class Receipt(NamedTuple):
     deduplicated: bool
 
 
+class Changed(NamedTuple):
+    """How many jobs a filter changed, and whether there are more that match it."""
+
+    changed: int
+    has_more: bool
+
+
 class FollowUp(BaseModel):
     """A job to enqueue, for the same tenant, when this one completes."""
 
@@ -71,7 +79,7 @@ class FollowUp(BaseModel):
 
     type: str
     payload: dict[str, Any] = {}
-    priority: int = 0
+    priority: int | None = None
     run_at: datetime | None = None
     idempotency_key: str | None = None
     dedupe_key: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
@@ -12,11 +13,16 @@ from uuid import UUID
 import psycopg
 
 from tickwork.database import Connection, Database
-from tickwork.errors import InvalidRequest, WriteFailed
+from tickwork.errors import InvalidRequest, NoSuchJob, NotFinished, WriteFailed
 from tickwork.outcomes import Json, Write
 
 if TYPE_CHECKING:
-    from tickwork.jobs import ClaimedJob, EnqueuedJob, FollowUp, Job, Receipt
+    from tickwork.jobs import Changed, ClaimedJob, EnqueuedJob, FollowUp, Job, Receipt
+
+Time = datetime | str | None
+
+# How often whoever waits for a job looks at it, should nothing be announced to him.
+LOOK_SECONDS = 3.0
 
 ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 
@@ -32,22 +38,24 @@ class Queue:
         type: str,
         payload: Json | None = None,
         *,
-        priority: int = 0,
+        priority: int | None = None,
         run_at: datetime | str | None = None,
         idempotency_key: str | None = None,
         dedupe_key: str | None = None,
         lane: str | None = None,
         max_attempts: int | None = None,
         correlation_id: str | None = None,
+        notify: bool = False,
     ) -> EnqueuedJob:
         options = {
-            "priority": priority or None,
+            "priority": priority,
             "run_at": run_at,
             "idempotency_key": idempotency_key,
             "dedupe_key": dedupe_key,
             "lane": lane,
             "max_attempts": max_attempts,
             "correlation_id": correlation_id,
+            "notify": notify or None,
         }
         arguments = {
             "tenant_id": tenant_id,
@@ -73,13 +81,29 @@ class Queue:
 
         return [Receipt(**row) for row in self.database.rows(query, arguments, repeatable=False)]
 
-    def claim_next_job(self, family: str, lease_seconds: int | None = None) -> Job | None:
-        rows = self._call("claim_next_job", family=family, worker_id=self.worker_id, lease_seconds=lease_seconds)
+    def claim_next_job(
+        self, family: str, lease_seconds: int | None = None, types: Iterable[str] | None = None
+    ) -> Job | None:
+        """The next due job of the types that the caller has handlers for; None is all of them."""
+        rows = self._call(
+            "claim_next_job",
+            family=family,
+            worker_id=self.worker_id,
+            lease_seconds=lease_seconds,
+            types=as_list(types),
+        )
         return job_of(rows[0]) if rows else None
 
-    def claim_jobs(self, family: str, max_jobs: int, lease_seconds: int | None = None) -> list[Job]:
+    def claim_jobs(
+        self, family: str, max_jobs: int, lease_seconds: int | None = None, types: Iterable[str] | None = None
+    ) -> list[Job]:
         rows = self._call(
-            "claim_jobs", family=family, worker_id=self.worker_id, max_jobs=max_jobs, lease_seconds=lease_seconds
+            "claim_jobs",
+            family=family,
+            worker_id=self.worker_id,
+            max_jobs=max_jobs,
+            lease_seconds=lease_seconds,
+            types=as_list(types),
         )
         return [job_of(row) for row in rows]
 
@@ -130,6 +154,9 @@ class Queue:
         retryable: bool = True,
         retry_after_seconds: float | None = None,
         logs: str | None = None,
+        exit_code: int | None = None,
+        stdout_tail: str | None = None,
+        stderr_tail: str | None = None,
     ) -> Job:
         (row,) = self._call(
             "fail_job",
@@ -138,6 +165,9 @@ class Queue:
             retryable=retryable,
             retry_after_seconds=retry_after_seconds,
             logs=storable(logs),
+            exit_code=exit_code,
+            stdout_tail=storable(stdout_tail),
+            stderr_tail=storable(stderr_tail),
         )
         return job_of(row)
 
@@ -149,21 +179,128 @@ class Queue:
         return self._call("settle_jobs", outcomes=as_stored(outcomes))
 
     def settle_and_claim(
-        self, outcomes: Sequence[Json], family: str, max_jobs: int = 1, lease_seconds: int | None = None
+        self,
+        outcomes: Sequence[Json],
+        family: str,
+        max_jobs: int = 1,
+        lease_seconds: int | None = None,
+        types: Iterable[str] | None = None,
     ) -> tuple[list[dict[str, Any]], list[ClaimedJob]]:
         """Settle some jobs and claim the next ones in one round trip and one commit."""
         exchange = Exchange(outcomes)
-        exchange.send(self, family, max_jobs, lease_seconds)
+        exchange.send(self, family, max_jobs, lease_seconds, types)
         return exchange.settled(), exchange.claimed()
 
     def cancel_job(self, job_id: UUID | str) -> Job:
         return job_of(self._call("cancel_job", job_id=job_id)[0])
 
-    def retry_job(self, job_id: UUID | str) -> Job:
-        return job_of(self._call("retry_job", repeatable=False, job_id=job_id)[0])
+    def retry_job(
+        self, job_id: UUID | str, run_at: datetime | str | None = None, max_attempts: int | None = None
+    ) -> Job:
+        arguments = {"job_id": job_id, "run_at": run_at, "max_attempts": max_attempts}
+        return job_of(self._call("retry_job", repeatable=False, **arguments)[0])
+
+    def bury_job(self, job_id: UUID | str, reason: str | None = None) -> Job:
+        return job_of(self._call("bury_job", job_id=job_id, reason=reason)[0])
 
     def reschedule_job(self, job_id: UUID | str, run_at: datetime | str) -> Job:
         return job_of(self._call("reschedule_job", job_id=job_id, run_at=run_at)[0])
+
+    def cancel_jobs(
+        self,
+        tenant_id: UUID | str | None = None,
+        family: str | None = None,
+        type: str | None = None,
+        status: str | None = None,
+        lane: str | None = None,
+        error_code: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        max_jobs: int = 1000,
+    ) -> Changed:
+        return self._change(
+            "cancel_jobs",
+            tenant_id=tenant_id,
+            family=family,
+            type=type,
+            status=status,
+            lane=lane,
+            error_code=error_code,
+            created_after=created_after,
+            created_before=created_before,
+            max_jobs=max_jobs,
+        )
+
+    def retry_jobs(
+        self,
+        tenant_id: UUID | str | None = None,
+        family: str | None = None,
+        type: str | None = None,
+        status: str | None = None,
+        lane: str | None = None,
+        error_code: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        run_at: Time = None,
+        max_attempts: int | None = None,
+        max_jobs: int = 1000,
+    ) -> Changed:
+        """Retry what is failed or dead; what is cancelled only if that is the status asked for."""
+        return self._change(
+            "retry_jobs",
+            tenant_id=tenant_id,
+            family=family,
+            type=type,
+            status=status,
+            lane=lane,
+            error_code=error_code,
+            created_after=created_after,
+            created_before=created_before,
+            run_at=run_at,
+            max_attempts=max_attempts,
+            max_jobs=max_jobs,
+        )
+
+    def reschedule_jobs(
+        self,
+        run_at: datetime | str,
+        tenant_id: UUID | str | None = None,
+        family: str | None = None,
+        type: str | None = None,
+        status: str | None = None,
+        lane: str | None = None,
+        error_code: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        max_jobs: int = 1000,
+    ) -> Changed:
+        """Move what is queued, or has the status asked for, to another time."""
+        return self._change(
+            "reschedule_jobs",
+            run_at=run_at,
+            tenant_id=tenant_id,
+            family=family,
+            type=type,
+            status=status,
+            lane=lane,
+            error_code=error_code,
+            created_after=created_after,
+            created_before=created_before,
+            max_jobs=max_jobs,
+        )
+
+    def wait_for_job(self, job_id: UUID | str, timeout_seconds: float = 60.0) -> Job:
+        """The job once it has ended: at once if it was enqueued with notify, or else within a few seconds."""
+        give_up_at = time.monotonic() + timeout_seconds
+        # Listens before it looks: what ends in between is announced.
+        with self.database.listener("tickwork_done") as listener:
+            while (job := self._job(job_id)).finished_at is None:
+                seconds_left = give_up_at - time.monotonic()
+                if seconds_left <= 0:
+                    hint = f"`tickwork job {job_id}` says why. Wait longer with timeout_seconds."
+                    raise NotFinished(f"job {job_id} is still {job.status} after {timeout_seconds:g} s", hint=hint)
+                listener.wait_for(str(job.id), min(seconds_left, LOOK_SECONDS))
+        return job
 
     def pause_jobs(
         self,
@@ -217,6 +354,10 @@ class Queue:
     def reap_expired_leases(self) -> int:
         return int(self._call("reap_expired_leases")[0]["reap_expired_leases"])
 
+    def rebuild_queue(self) -> int:
+        """Make what the queue goes by anew from the jobs, after a restore; how many are queued."""
+        return int(self._call("rebuild_queue", repeatable=False)[0]["rebuild_queue"])
+
     def purge_jobs(self, older_than: timedelta, batch_size: int = 1000) -> int:
         return int(self._call("purge_jobs", older_than=older_than, batch_size=batch_size)[0]["purge_jobs"])
 
@@ -228,6 +369,16 @@ class Queue:
         status: str | None = None,
         after_id: UUID | str | None = None,
         max_jobs: int = 50,
+        *,
+        lane: str | None = None,
+        source: str | None = None,
+        error_code: str | None = None,
+        key_starts_with: str | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        finished_after: Time = None,
+        finished_before: Time = None,
+        oldest_first: bool = False,
     ) -> list[Job]:
         rows = self._call(
             "list_jobs",
@@ -237,6 +388,15 @@ class Queue:
             status=status,
             after_id=after_id,
             max_jobs=max_jobs,
+            lane=lane,
+            source=source,
+            error_code=error_code,
+            key_starts_with=key_starts_with,
+            created_after=created_after,
+            created_before=created_before,
+            finished_after=finished_after,
+            finished_before=finished_before,
+            oldest_first=oldest_first,
         )
         return [job_of(row) for row in rows]
 
@@ -245,6 +405,19 @@ class Queue:
 
     def explain_job(self, job_id: UUID | str) -> str:
         return str(self._call("explain_job", job_id=job_id)[0]["explain_job"])
+
+    def _job(self, job_id: UUID | str) -> Job:
+        rows = self.database.rows("select * from public.jobs where id = %(job_id)s", {"job_id": job_id})
+        if not rows:
+            raise NoSuchJob(f"job_id: there is no job {job_id}", sqlstate="TWJOB")
+        return job_of(rows[0])
+
+    def _change(self, function: str, **arguments: Any) -> Changed:
+        # A repeat after a broken connection might change others than those it was limited to.
+        (row,) = self._call(function, repeatable=False, **arguments)
+        from tickwork.jobs import Changed
+
+        return Changed(**row)
 
     def _call(self, function: str, *, repeatable: bool = True, **arguments: Any) -> list[dict[str, Any]]:
         check_integers(arguments)
@@ -260,13 +433,21 @@ class Exchange:
         self._settled: list[dict[str, Any]] = []
         self._claimed = "[]"
 
-    def send(self, queue: Queue, family: str, max_jobs: int, lease_seconds: int | None = None) -> None:
+    def send(
+        self,
+        queue: Queue,
+        family: str,
+        max_jobs: int,
+        lease_seconds: int | None = None,
+        types: Iterable[str] | None = None,
+    ) -> None:
         arguments = {
             "outcomes": self._written,
             "family": family,
             "worker_id": queue.worker_id,
             "max_jobs": max_jobs,
             "lease_seconds": lease_seconds,
+            "types": as_list(types),
         }
         check_integers(arguments)
         # Read from the text at once: to make objects of it, and jobs of these, takes three times as long.
@@ -327,6 +508,10 @@ def check_integers(arguments: Mapping[str, Any]) -> None:
         # The database would look for a function that takes larger numbers, and say that there is none.
         if isinstance(value, int) and abs(value) >= 2**31:
             raise InvalidRequest(f"{name}: {value} is out of range, it must fit into 32 bits", sqlstate="TWARG")
+
+
+def as_list(types: Iterable[str] | None) -> list[str] | None:
+    return None if types is None else list(types)
 
 
 def lease_of(job: ClaimedJob) -> dict[str, Any]:

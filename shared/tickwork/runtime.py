@@ -97,7 +97,7 @@ class Shift:
 
     def settle(self, attempt: Attempt) -> ClaimedJob | None:
         """Settle it; the job that was claimed in one go with that, if there was one."""
-        ending, job = settle_and_claim(attempt, self._may_claim())
+        ending, job = settle_and_claim(attempt, self.handlers if self._may_claim() else None)
         self.report.add(ending)
         return job
 
@@ -112,7 +112,7 @@ class Shift:
         if not self._may_claim():
             return None
         try:
-            return self.queue.claim_next_job(self.family)
+            return self.queue.claim_next_job(self.family, types=self.handlers)
         except QueueError as error:
             if self.report.claimed == 0:
                 raise
@@ -185,12 +185,12 @@ def look(attempt: Attempt, deadline: Deadline) -> None:
         attempt.interrupt(Released(), 0)
 
 
-def settle_and_claim(attempt: Attempt, is_to_claim: bool) -> tuple[str, ClaimedJob | None]:
-    """Settle the job and claim the next one in one go where that can be; otherwise settle it alone."""
+def settle_and_claim(attempt: Attempt, types: Iterable[str] | None) -> tuple[str, ClaimedJob | None]:
+    """Settle the job and claim the next one of these types in one go where that can be; otherwise settle it alone."""
     queue, job, outcome = attempt.queue, attempt.job, attempt.outcome()
-    if is_to_claim and not is_to_be_settled_alone(outcome):
+    if types is not None and not is_to_be_settled_alone(outcome):
         try:
-            settled, claimed = queue.settle_and_claim([as_json(attempt)], job.family)
+            settled, claimed = queue.settle_and_claim([as_json(attempt)], job.family, types=types)
             ending = ending_of(outcome, settled[0]["status"])
             note_ending(ending, outcome)
             return ending, (claimed[0] if claimed else None)

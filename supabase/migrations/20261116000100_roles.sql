@@ -29,7 +29,7 @@ comment on role tickwork_worker is
 alter role tickwork_worker set statement_timeout = '60s';
 alter role tickwork_worker set idle_in_transaction_session_timeout = '60s';
 
--- Only the members of a role may hand functions over to it.
+-- Only members of a role may make it the owner of functions.
 grant tickwork_owner to current_user;
 
 revoke all on schema tickwork from public;

@@ -6,11 +6,21 @@ create table public.organizations (
   weight integer not null default 1,
   max_running integer,
   max_queued integer not null default 100000,
+  max_lanes integer not null default 1000,
+  keep_done_days integer default 30,
+  keep_failed_days integer default 90,
+  keep_dead_days integer default 90,
+  keep_cancelled_days integer default 30,
   created_at timestamptz not null default clock_timestamp(),
   constraint name_is_not_empty check (name <> ''),
   constraint weight_is_1_to_100 check (weight between 1 and 100),
   constraint max_running_is_1_or_more check (max_running >= 1),
-  constraint max_queued_is_0_or_more check (max_queued >= 0)
+  constraint max_queued_is_0_or_more check (max_queued >= 0),
+  constraint max_lanes_is_0_or_more check (max_lanes >= 0),
+  constraint days_are_0_to_36500 check (
+    least(keep_done_days, keep_failed_days, keep_dead_days, keep_cancelled_days) >= 0
+    and greatest(keep_done_days, keep_failed_days, keep_dead_days, keep_cancelled_days) <= 36500
+  )
 );
 
 create table public.memberships (
@@ -31,16 +41,20 @@ create table tickwork.platform_admins (
 
 comment on table public.organizations is 'The tenants.';
 comment on column public.organizations.weight is
-  'How many jobs the tenant may start each time it is its turn.';
+  'How many jobs the tenant may start in each of its turns.';
 comment on column public.organizations.max_running is
-  'How many of its jobs run at once, in all families; null is any number.';
+  'How many of its jobs may run at once, in all families; null is no limit.';
 comment on column public.organizations.max_queued is
-  'How many of its jobs may be queued; an enqueue beyond is refused.';
+  'How many of its jobs may be queued; an enqueue beyond that is refused.';
+comment on column public.organizations.max_lanes is
+  'How many lanes that are held or limited it may have.';
+comment on column public.organizations.keep_done_days is
+  'How long jobs are kept once they are done; null is forever. The keep_days of a type take precedence.';
 comment on table public.memberships is 'Which user acts for which tenant.';
-comment on table tickwork.platform_admins is 'Users who may look at, cancel and retry the jobs of every tenant.';
+comment on table tickwork.platform_admins is 'Users who may do what an admin may, in every tenant.';
 
 
--- The caller, as everything below sees him.
+-- The caller, as everything below sees them.
 
 create function tickwork.caller_id()
 returns uuid
@@ -90,6 +104,35 @@ as $$
   );
 $$;
 
+create function tickwork.may_act_for(tenant_id uuid)
+returns boolean
+language sql
+stable
+set search_path = ''
+as $$
+  select tickwork.caller_is_service()
+    or tickwork.caller_is_platform_admin()
+    or may_act_for.tenant_id in (select tickwork.caller_tenants());
+$$;
+
+create function tickwork.may_manage(tenant_id uuid)
+returns boolean
+language sql
+stable
+security definer -- reads memberships, whose own policy asks for the caller's tenants
+set search_path = ''
+as $$
+  select tickwork.caller_is_service()
+    or tickwork.caller_is_platform_admin()
+    or exists (
+      select
+      from public.memberships
+      where memberships.tenant_id = may_manage.tenant_id
+        and memberships.user_id = tickwork.caller_id()
+        and memberships.role in ('admin', 'owner')
+    );
+$$;
+
 create function tickwork.check_caller(tenant_id uuid)
 returns void
 language plpgsql
@@ -106,7 +149,7 @@ begin
     return;
   end if;
 
-  -- The same answer for a foreign and a missing tenant: ids are nobody else's business.
+  -- The same error for a foreign and a missing tenant: nobody learns which ids exist.
   if not exists (select from tickwork.caller_tenants() as own(id) where own.id = check_caller.tenant_id)
     and not tickwork.caller_is_platform_admin()
   then
@@ -119,43 +162,91 @@ $$;
 comment on function tickwork.caller_id is
   'The signed-in user, from the verified token''s claims; null when there is none.';
 comment on function tickwork.caller_is_service is
-  'Whether the statement was issued by the service role or one that holds its rights. Never true by a missing setting.';
+  'Whether the service role, or a role with its rights, issued the statement. A missing setting never makes it true.';
 comment on function tickwork.caller_tenants is
   'The tenants that the signed-in user is a member of.';
 comment on function tickwork.caller_is_platform_admin is
   'Whether the signed-in user is a platform admin.';
+comment on function tickwork.may_act_for is
+  'Whether the caller is a member of the tenant, a platform admin or the service.';
+comment on function tickwork.may_manage is
+  'Whether the caller is an admin or owner of the tenant, a platform admin or the service.';
 comment on function tickwork.check_caller is
   'Returns if the caller may act for the tenant. Raises TWTNT (service, unknown tenant) or TWMEM (anybody else).';
 
-alter function tickwork.caller_tenants owner to tickwork_owner;
-alter function tickwork.caller_is_platform_admin owner to tickwork_owner;
-alter function tickwork.check_caller owner to tickwork_owner;
 
-revoke execute on function
-  tickwork.caller_id,
-  tickwork.caller_is_service,
-  tickwork.caller_tenants,
-  tickwork.caller_is_platform_admin,
-  tickwork.check_caller
-from public, anon, authenticated, service_role;
+-- Who may touch a table, said once. A worker reaches the rows of the tenant whose job it holds, members those of their
+-- tenants, everybody signed in those of a table that is the same for all.
 
-grant execute on function
-  tickwork.caller_id,
-  tickwork.caller_is_service,
-  tickwork.caller_tenants,
-  tickwork.caller_is_platform_admin,
-  tickwork.check_caller
-to authenticated, service_role, tickwork_owner;
+create function tickwork.guard_table(
+  target regclass,
+  members text default null,
+  worker text default null,
+  service text default null,
+  signed_in text default null,
+  queue text default 'select, insert, update, delete'
+)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  execute format('alter table %s enable row level security', target);
+  execute format('alter table %s force row level security', target);
+  execute format(
+    'revoke all on %s from public, anon, authenticated, service_role, tickwork_worker, tickwork_owner', target
+  );
 
+  if queue is not null then
+    execute format('grant %s on %s to tickwork_owner', queue, target);
+    execute format(
+      'create policy the_queue_reaches_all on %s to tickwork_owner using (true) with check (true)', target
+    );
+  end if;
 
--- Row-level security.
+  if service is not null then
+    execute format('grant %s on %s to service_role', service, target);
+  end if;
 
-alter table public.organizations enable row level security;
-alter table public.organizations force row level security;
-alter table public.memberships enable row level security;
-alter table public.memberships force row level security;
-alter table tickwork.platform_admins enable row level security;
-alter table tickwork.platform_admins force row level security;
+  if members is not null then
+    execute format('grant %s on %s to authenticated', members, target);
+    execute format(
+      'create policy members_reach_their_own on %s to authenticated using (%2$s) with check (%2$s)',
+      target,
+      'tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_is_platform_admin())'
+    );
+  end if;
+
+  if worker is not null then
+    execute format('grant %s on %s to tickwork_worker', worker, target);
+    execute format(
+      'create policy the_worker_reaches_the_held_tenant on %s to tickwork_worker using (%2$s) with check (%2$s)',
+      target,
+      'tenant_id = (select tickwork.held_tenant())'
+    );
+  end if;
+
+  if signed_in is not null then
+    execute format('grant %s on %s to authenticated, tickwork_worker', signed_in, target);
+    execute format(
+      'create policy everybody_signed_in_reads on %s for select to authenticated, tickwork_worker using (true)', target
+    );
+  end if;
+end
+$$;
+
+comment on function tickwork.guard_table is
+  'Turns row-level security on for a table of ours and grants what each role may do: members to their tenants'' rows '
+  '(by tenant_id), the worker to those of the job it holds, signed_in to every row. Nobody else has any right.';
+
+select tickwork.guard_table(
+  'public.memberships', members => 'select', service => 'select, insert, update, delete', queue => 'select'
+);
+select tickwork.guard_table('tickwork.platform_admins', service => 'select, insert, update, delete', queue => 'select');
+select tickwork.guard_table('public.organizations', service => 'select, insert, update, delete', queue => 'select');
+
+-- Its rows are the tenants: the key is what elsewhere is tenant_id.
+grant select on public.organizations to authenticated;
 
 create policy members_see_their_tenants on public.organizations
 for select to authenticated
@@ -164,29 +255,45 @@ using (
   or (select tickwork.caller_is_platform_admin())
 );
 
-create policy members_see_their_colleagues on public.memberships
-for select to authenticated
-using (
-  tenant_id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
+
+-- What the queue itself keeps of a tenant. Its number is its place in the order of turns.
+
+create table tickwork.tenants (
+  number bigint generated always as identity primary key,
+  tenant_id uuid not null unique references public.organizations (id) on delete cascade,
+  weight integer not null,
+  is_limited boolean not null,
+  is_paused boolean not null default false
 );
 
-create policy the_queue_reads_tenants on public.organizations
-for select to tickwork_owner
-using (true);
+comment on table tickwork.tenants is 'The tenants as a claim sees them. Follows organizations and pause_jobs.';
 
-create policy the_queue_reads_memberships on public.memberships
-for select to tickwork_owner
-using (true);
+select tickwork.guard_table('tickwork.tenants');
 
-create policy the_queue_reads_platform_admins on tickwork.platform_admins
-for select to tickwork_owner
-using (true);
+create function tickwork.follow_tenant()
+returns trigger
+language plpgsql
+security definer -- nobody may touch tenants
+set search_path = ''
+as $$
+begin
+  if tg_op = 'INSERT' then
+    insert into tickwork.tenants (tenant_id, weight, is_limited)
+    values (new.id, new.weight, new.max_running is not null);
+  else
+    update tickwork.tenants
+    set
+      weight = new.weight,
+      is_limited = new.max_running is not null
+    where tenants.tenant_id = new.id;
+  end if;
 
-revoke all on public.organizations, public.memberships, tickwork.platform_admins
-from public, anon, authenticated, service_role;
+  perform tickwork.unblock(new.id);
+  return null;
+end
+$$;
 
-grant select on public.organizations, public.memberships to authenticated, tickwork_owner;
-grant select on tickwork.platform_admins to tickwork_owner;
-grant select, insert, update, delete on public.organizations, public.memberships, tickwork.platform_admins
-to service_role;
+create trigger follow_tenant
+after insert or update of weight, max_running on public.organizations
+for each row
+execute function tickwork.follow_tenant();

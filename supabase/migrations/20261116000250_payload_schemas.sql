@@ -1,7 +1,7 @@
 -- What payloads have to look like: the part of JSON Schema that is checked in SQL, on any server.
 
 -- With pg_jsonschema, as on hosted Supabase, all of JSON Schema can be used. This is part of every enqueue, and a query
--- of the catalogue would take most of the time that the check of a payload takes.
+-- of the catalog would take longer than the rest of the check.
 
 create function tickwork.knows_json_schema()
 returns boolean
@@ -38,7 +38,6 @@ create function tickwork.pattern_problem(pattern text)
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 declare
   -- With a letter for every escape that means the same in both languages. What is special in the rest is not escaped.
@@ -81,7 +80,6 @@ create function tickwork.keyword_problem(keyword text, value jsonb)
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 declare
   value_type constant text := jsonb_typeof(keyword_problem.value);
@@ -165,7 +163,6 @@ create function tickwork.subschema_problem(schema jsonb, path text, depth intege
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 declare
   keyword text;
@@ -230,7 +227,6 @@ create function tickwork.check_payload_schema(schema jsonb)
 returns void
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   problem text;
@@ -255,13 +251,12 @@ comment on function tickwork.check_payload_schema is
 
 
 -- Whether a value matches its schema. This is part of every enqueue. Most of the time goes into calling functions, and
--- into preparing each expression once per transaction. So there are few of both on the way of a payload that matches.
+-- into preparing each expression once per transaction. So a payload that matches needs few of both.
 
 create function tickwork.type_problem(value_type text, types jsonb)
 returns text
 language sql
 immutable
-set search_path = ''
 as $$
   with named(type, words) as (
     values
@@ -284,7 +279,6 @@ create function tickwork.is_element(value jsonb, list jsonb)
 returns boolean
 language sql
 immutable
-set search_path = ''
 as $$
   select is_element.value in (select jsonb_array_elements(is_element.list));
 $$;
@@ -315,7 +309,6 @@ create function tickwork.string_problem(value text, schema jsonb)
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 begin
   if length(string_problem.value) < (string_problem.schema ->> 'minLength')::numeric then
@@ -363,7 +356,6 @@ create function tickwork.value_problem(value jsonb, schema jsonb)
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 declare
   value_type constant text := jsonb_typeof(value_problem.value);
@@ -424,7 +416,6 @@ create function tickwork.object_problem(payload jsonb, schema jsonb, path text)
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 declare
   required constant jsonb := coalesce(object_problem.schema -> 'required', '[]');
@@ -468,7 +459,6 @@ create function tickwork.additional_problem(payload jsonb, properties jsonb, sch
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 declare
   others jsonb := additional_problem.payload;
@@ -508,7 +498,6 @@ create function tickwork.array_problem(list jsonb, schema jsonb, path text)
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 declare
   size constant integer := jsonb_array_length(array_problem.list);
@@ -545,7 +534,6 @@ create function tickwork.payload_problem(payload jsonb, schema jsonb, path text)
 returns text
 language plpgsql
 immutable
-set search_path = ''
 as $$
 declare
   value_type constant text := jsonb_typeof(payload_problem.payload);
@@ -574,51 +562,3 @@ $$;
 comment on function tickwork.payload_problem is
   'Null if the value matches the schema; else a sentence on the first problem, such as payload.document_id: must be a '
   'uuid. It never contains the value, which may be a secret. schema_problem tells which schemas it can check.';
-
-revoke execute on function
-  tickwork.knows_json_schema,
-  tickwork.path_to,
-  tickwork.pattern_problem,
-  tickwork.keyword_problem,
-  tickwork.subschema_problem,
-  tickwork.schema_problem,
-  tickwork.check_payload_schema,
-  tickwork.type_problem,
-  tickwork.is_element,
-  tickwork.is_uuid,
-  tickwork.is_date_time,
-  tickwork.string_problem,
-  tickwork.number_problem,
-  tickwork.value_problem,
-  tickwork.is_plainly_valid,
-  tickwork.object_problem,
-  tickwork.additional_problem,
-  tickwork.array_problem,
-  tickwork.payload_problem
-from public, anon, authenticated, service_role;
-
--- Triggers run as whoever inserts: jobs are inserted by all of them, job types by the service only.
-grant execute on function
-  tickwork.knows_json_schema,
-  tickwork.path_to,
-  tickwork.type_problem,
-  tickwork.is_element,
-  tickwork.is_uuid,
-  tickwork.is_date_time,
-  tickwork.string_problem,
-  tickwork.number_problem,
-  tickwork.value_problem,
-  tickwork.is_plainly_valid,
-  tickwork.object_problem,
-  tickwork.additional_problem,
-  tickwork.array_problem,
-  tickwork.payload_problem
-to authenticated, service_role, tickwork_owner;
-
-grant execute on function
-  tickwork.pattern_problem,
-  tickwork.keyword_problem,
-  tickwork.subschema_problem,
-  tickwork.schema_problem,
-  tickwork.check_payload_schema
-to service_role;

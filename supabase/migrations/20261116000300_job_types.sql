@@ -1,4 +1,4 @@
--- What can be done: the kinds of job, each worked off by the function of its family.
+-- What can be done: the types of job, each processed by the function of its family.
 
 create function tickwork.is_backoff(backoff jsonb)
 returns boolean
@@ -21,8 +21,23 @@ $$;
 comment on function tickwork.is_backoff is
   'Whether the value is a list of delays in seconds, or {base, factor, cap} for exponential ones.';
 
-revoke execute on function tickwork.is_backoff from public, anon, authenticated, service_role;
-grant execute on function tickwork.is_backoff to service_role;
+create function tickwork.are_keep_days(keep_days jsonb)
+returns boolean
+language sql
+immutable
+set search_path = ''
+as $$
+  select jsonb_typeof(are_keep_days.keep_days) = 'object'
+    and are_keep_days.keep_days - array['done', 'failed', 'dead', 'cancelled'] = '{}'
+    and not jsonb_path_exists(
+      are_keep_days.keep_days,
+      'strict $.* ? (@.type() != "null" && (@.type() != "number" || @ < 0 || @ > 36500 || @.floor() != @))'
+    );
+$$;
+
+comment on function tickwork.are_keep_days is
+  'Whether the value is {done, failed, dead, cancelled}, any of them, each a whole number of days up to 36500 or null '
+  'for ever.';
 
 create table public.job_types (
   key text primary key,
@@ -33,38 +48,51 @@ create table public.job_types (
   max_attempts integer not null default 4,
   backoff jsonb not null default '[60, 300, 1800]',
   lease_seconds integer not null default 60,
+  priority integer not null default 0,
+  enqueued_by text not null default 'service',
   max_running integer,
   max_running_per_tenant integer,
   starts_per_minute integer,
   follow_ups text[] not null default '{}',
+  keep_days jsonb not null default '{}',
   is_active boolean not null default true,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
-  constraint key_is_a_verb_object check (key ~ '^[a-z][a-z0-9_]{0,99}$'),
+  constraint key_is_words check (key ~ '^[a-z][a-z0-9_.-]{0,99}$'),
   constraint family_is_a_word check (family ~ '^[a-z][a-z0-9_]{0,49}$'),
   constraint payload_schema_is_an_object check (jsonb_typeof(payload_schema) = 'object'),
   constraint timeout_is_1_s_to_1_day check (timeout_seconds between 1 and 86400),
   constraint attempts_are_1_to_25 check (max_attempts between 1 and 25),
   constraint backoff_is_a_list_or_exponential check (tickwork.is_backoff(backoff)),
   constraint lease_is_10_s_to_1_h check (lease_seconds between 10 and 3600),
+  constraint priority_is_0_to_100 check (priority between 0 and 100),
+  constraint enqueued_by_is_known check (enqueued_by in ('service', 'admin', 'member')),
+  constraint keep_days_are_days check (tickwork.are_keep_days(keep_days)),
   constraint max_running_is_1_or_more check (max_running >= 1),
   constraint max_running_per_tenant_is_1_or_more check (max_running_per_tenant >= 1),
   constraint starts_per_minute_are_1_or_more check (starts_per_minute >= 1)
 );
 
 comment on table public.job_types is
-  'The kinds of job. A change takes effect at the next enqueue (family, attempts), claim (lease, timeout, limits) or '
+  'The types of job. A change takes effect at the next enqueue (family, attempts), claim (lease, timeout, limits) or '
   'failed attempt (backoff).';
 comment on column public.job_types.payload_schema is
   'JSON Schema of the payload, checked at enqueue. supabase/README.md lists the keywords that need no pg_jsonschema.';
 comment on column public.job_types.backoff is
   'Delays before the next attempt: a list of seconds (the last one repeats) or {"base": 5, "factor": 2, "cap": 3600}.';
-comment on column public.job_types.max_running is 'How many jobs of the type run at once; null is any number.';
+comment on column public.job_types.priority is
+  'Types with a higher one come first, for all tenants. Also the priority of a job that names none.';
+comment on column public.job_types.enqueued_by is
+  'Who may enqueue it: the service only, admins of the tenant too, or every member.';
+comment on column public.job_types.keep_days is
+  'For how many days jobs are kept once they are done, failed, dead or cancelled, such as {"done": 1, "dead": null}; '
+  'null is forever. What is missing is decided by the tenant.';
+comment on column public.job_types.max_running is 'How many jobs of the type may run at once; null is no limit.';
 comment on column public.job_types.max_running_per_tenant is 'How many of them may be one tenant''s.';
 comment on column public.job_types.starts_per_minute is
-  'How many jobs of the type one tenant may start in a minute: as many at once after a quiet one, then evenly.';
+  'How many jobs of the type one tenant may start in a minute: all of them at once after a quiet minute, then evenly.';
 comment on column public.job_types.follow_ups is
-  'Types of the jobs that its handler hands over to when it is done, such as classify_document.';
+  'Types of the follow-up jobs that its handler enqueues when it is done, such as classify_document.';
 comment on column public.job_types.is_active is
   'An inactive type takes no new jobs; those already queued still run.';
 
@@ -87,6 +115,7 @@ execute function tickwork.note_update();
 create function tickwork.check_job_type()
 returns trigger
 language plpgsql
+security definer -- whoever writes a type may not call the queue's own functions
 set search_path = ''
 as $$
 begin
@@ -101,44 +130,145 @@ for each row
 when (new.payload_schema is not null)
 execute function tickwork.check_job_type();
 
-revoke execute on function
-  tickwork.note_update,
-  tickwork.check_job_type
-from public, anon, authenticated, service_role;
-
-alter table public.job_types enable row level security;
-alter table public.job_types force row level security;
-
-create policy everybody_signed_in_reads_types on public.job_types
-for select to authenticated
-using (true);
-
-create policy the_queue_reads_types on public.job_types
-for select to tickwork_owner, tickwork_worker
-using (true);
-
-revoke all on public.job_types from public, anon, authenticated, service_role;
-grant select on public.job_types to authenticated, tickwork_owner, tickwork_worker;
 -- No delete: finished jobs keep pointing at their type. Set is_active to false instead.
-grant select, insert, update on public.job_types to service_role;
+select tickwork.guard_table(
+  'public.job_types', signed_in => 'select', service => 'select, insert, update', queue => 'select'
+);
 
-insert into public.job_types (key, family, description, timeout_seconds)
+
+-- The types of a family as a claim sees them. A type that moved to another family or was deleted may have jobs here.
+
+create table tickwork.family_types (
+  family text collate "C" not null,
+  type text collate "C" not null,
+  priority integer not null default 0,
+  lease_seconds integer not null default 60,
+  timeout_seconds integer,
+  is_limited boolean not null default false,
+  is_paused boolean not null default false,
+  full_until timestamptz not null default '-infinity',
+  asked_at timestamptz,
+  reaped_at timestamptz not null default '-infinity',
+  purged_at timestamptz not null default '-infinity',
+  purged_to timestamptz not null default '-infinity',
+  primary key (family, type)
+)
+with (fillfactor = 50);
+
+comment on table tickwork.family_types is 'The types of each family. Follows job_types and pause_jobs.';
+comment on column tickwork.family_types.full_until is 'As many of its jobs run as may: claims skip it until then.';
+comment on column tickwork.family_types.asked_at is 'When a worker last asked for jobs of the type, within a minute.';
+comment on column tickwork.family_types.reaped_at is 'When expired leases were last looked for.';
+comment on column tickwork.family_types.purged_at is 'When jobs that have been kept long enough were last looked for.';
+comment on column tickwork.family_types.purged_to is 'How far that got, by created_at.';
+
+select tickwork.guard_table('tickwork.family_types');
+
+-- Families, types and tenants that are paused, and why.
+
+create table tickwork.pauses (
+  scope text primary key,
+  reason text not null default '',
+  created_at timestamptz not null default clock_timestamp()
+);
+
+select tickwork.guard_table('tickwork.pauses');
+
+-- Whose turn it was in a family is kept in a sequence of its own: nobody waits for one, and a rollback changes nothing.
+
+create function tickwork.add_family_type(family text, type text)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  -- One at a time: two that add the same family would collide in the catalog.
+  perform pg_advisory_xact_lock(hashtextextended('family types', 0));
+
+  execute format('create sequence if not exists tickwork.%I minvalue 0', 'turn_of_' || add_family_type.family);
+
+  insert into tickwork.family_types (family, type, is_paused)
+  values (
+    add_family_type.family,
+    add_family_type.type,
+    exists (
+      select
+      from tickwork.pauses
+      where pauses.scope in ('family ' || add_family_type.family, 'type ' || add_family_type.type)
+    )
+  )
+  on conflict do nothing;
+end
+$$;
+
+create function tickwork.follow_type()
+returns trigger
+language plpgsql
+security definer -- nobody may touch family_types
+set search_path = ''
+as $$
+begin
+  if tg_op = 'DELETE' then
+    update tickwork.family_types
+    set
+      lease_seconds = default,
+      timeout_seconds = default,
+      priority = default,
+      is_limited = default
+    where family_types.type = old.key;
+
+    return null;
+  end if;
+
+  perform tickwork.add_family_type(new.family, new.key);
+
+  update tickwork.family_types
+  set
+    priority = new.priority,
+    lease_seconds = new.lease_seconds,
+    timeout_seconds = new.timeout_seconds,
+    is_limited = num_nonnulls(new.max_running, new.max_running_per_tenant, new.starts_per_minute) > 0,
+    full_until = default
+  where family_types.type = new.key;
+
+  if tg_op = 'UPDATE' then
+    delete from tickwork.blocked
+    where blocked.type = new.key;
+  end if;
+
+  return null;
+end
+$$;
+
+create trigger follow_type
+after insert or delete
+or update of family, priority, lease_seconds, timeout_seconds, max_running, max_running_per_tenant, starts_per_minute
+on public.job_types
+for each row
+execute function tickwork.follow_type();
+
+alter function tickwork.follow_type owner to tickwork_owner;
+grant execute on function tickwork.add_family_type to tickwork_owner;
+
+insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
 values
-  ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600),
-  ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000),
-  ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000),
-  ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000),
-  ('classify_document', 'classify', 'Find out what kind of document it is', 60);
+  ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600, 'member'),
+  ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000, 'member'),
+  ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000, 'member'),
+  ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000, 'member'),
+  ('classify_document', 'classify', 'Find out what kind of document it is', 60, 'member');
 
--- So many at once that a tenant whose receivers are slow leaves workers for the others; raise it with the number of
--- instances of the function. Deliveries go by the schedule of Standard Webhooks, some 75 hours in all.
-insert into public.job_types (key, family, description, timeout_seconds, max_attempts, backoff, max_running_per_tenant)
+-- Few enough at once that a tenant whose receivers are slow leaves workers for the others; raise it with the number of
+-- instances of the function. Deliveries follow the schedule of Standard Webhooks, some 75 hours in all.
+insert into public.job_types (
+  key, family, description, timeout_seconds, max_attempts, backoff, max_running_per_tenant, enqueued_by
+)
 values
   (
     'deliver_webhook', 'webhook', 'Post an event to a subscriber', 60, 10,
-    '[5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]', 3
+    '[5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]', 3, 'service'
   ),
-  ('http_request', 'webhook', 'Call an HTTP API', 60, 4, '[60, 300, 1800]', 3);
+  ('http_request', 'webhook', 'Call an HTTP API', 60, 4, '[60, 300, 1800]', 3, 'admin');
 
 update public.job_types
 set follow_ups = array['classify_document']

@@ -1,4 +1,4 @@
--- The queue: one row per job, one row per attempt that did not end well or logged something.
+-- The record: one row per job, for people and programs to read. The queue itself works on tables of its own.
 
 create table public.jobs (
   id uuid primary key default gen_random_uuid(),
@@ -26,6 +26,7 @@ create table public.jobs (
   correlation_id text,
   source text not null default 'manual',
   source_ref text,
+  notify boolean not null default false,
   error_code text,
   error_message text,
   created_by uuid,
@@ -34,39 +35,39 @@ create table public.jobs (
   started_at timestamptz,
   finished_at timestamptz
 )
--- Every job is rewritten a few times and then rests: leave room for heartbeats on the page, and vacuum early.
+-- Every job is updated a few times and then no more. With room on its page, and no index on what changes, an update
+-- writes nothing but that page.
 with (
-  fillfactor = 70,
-  autovacuum_vacuum_threshold = 1000,
-  autovacuum_vacuum_scale_factor = 0.02,
+  fillfactor = 60,
+  autovacuum_vacuum_threshold = 5000,
+  autovacuum_vacuum_scale_factor = 0.05,
   autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.05
 );
 
 comment on table public.jobs is
-  'The queue. Clients insert and read; every other change goes through a function.';
-comment on column public.jobs.run_at is 'Not before this time. A retry moves it.';
+  'The jobs, for everybody to read. Clients insert; every other change goes through a function.';
+comment on column public.jobs.run_at is 'The job does not start before this time. A retry moves it.';
 comment on column public.jobs.attempts is 'Counted at the claim, so that a crash counts too.';
-comment on column public.jobs.lease_token is 'The fence: fresh for every claim, asked for by every later call.';
+comment on column public.jobs.lease_token is 'The fence: fresh for every claim, required by every later call.';
 comment on column public.jobs.lease_seconds is 'What a heartbeat extends the lease by.';
 comment on column public.jobs.timeout_seconds is 'How long the handler may run, as its type said at the claim.';
-comment on column public.jobs.worker_id is 'Who has, or last had, the job. For display only.';
+comment on column public.jobs.worker_id is 'The worker that has, or last had, the job. For display only.';
+comment on column public.jobs.notify is 'Whether its end is announced on the channel tickwork_done, with its id.';
 comment on column public.jobs.started_at is 'When the current or last attempt started.';
 
--- No index holds a lease or heartbeat column: heartbeats stay heap-only updates.
-create index jobs_due on public.jobs (tenant_id, tickwork.line_id(family, type, priority, tenant_id, lane), run_at)
-where status = 'queued';
--- With the start at its end every entry is a new one: among equal ones the dead would be looked through at each insert.
-create index jobs_running on public.jobs (type, tenant_id, lane, started_at) where status = 'running';
-create index jobs_out_of_attempts on public.jobs (family) where status = 'queued' and attempts >= max_attempts;
+-- Only on columns that never change in the life of a job.
 create index jobs_of_a_tenant on public.jobs (tenant_id, created_at, id);
-create index jobs_finished on public.jobs (finished_at) where finished_at is not null;
-
-create unique index jobs_idempotency_key on public.jobs (tenant_id, type, idempotency_key)
+create index jobs_of_a_type on public.jobs (type, created_at, id);
+create index jobs_in_a_lane on public.jobs (tenant_id, lane, created_at, id) where lane is not null;
+create index jobs_from_a_source on public.jobs (tenant_id, source, created_at, id) where source <> 'manual';
+-- Also for those who know only how a key starts.
+create unique index jobs_idempotency_key on public.jobs (tenant_id, idempotency_key text_pattern_ops, type)
 where idempotency_key is not null;
-
-create unique index jobs_dedupe_key on public.jobs (tenant_id, dedupe_key)
-where dedupe_key is not null and status in ('queued', 'running');
+create index jobs_by_dedupe_key on public.jobs (tenant_id, dedupe_key text_pattern_ops)
+where dedupe_key is not null;
+create index jobs_by_correlation_id on public.jobs (tenant_id, correlation_id text_pattern_ops)
+where correlation_id is not null;
 
 create table tickwork.attempts (
   job_id uuid not null,
@@ -78,27 +79,51 @@ create table tickwork.attempts (
   status text not null,
   error_code text,
   error_message text,
+  error jsonb,
+  exit_code integer,
+  stdout_tail text,
+  stderr_tail text,
   logs text,
   primary key (job_id, number)
 );
 
 comment on table tickwork.attempts is
-  'How each attempt ended, written once, when it did. The running attempt is in the job''s own row, and so is one that '
-  'ended well and logged nothing.';
+  'How each attempt ended, written once, when it ended. A successful one that logged nothing is in the job''s own row.';
+
+-- What people look for among millions of successful jobs: the few others.
+
+create table tickwork.unsuccessful (
+  job_id uuid primary key,
+  tenant_id uuid not null,
+  family text not null,
+  type text not null,
+  status text not null,
+  error_code text,
+  created_at timestamptz not null,
+  finished_at timestamptz not null
+);
+
+create index unsuccessful_of_a_tenant on tickwork.unsuccessful (tenant_id, status, created_at, job_id);
+create index unsuccessful_by_status on tickwork.unsuccessful (status, created_at, job_id);
+create index unsuccessful_by_error on tickwork.unsuccessful (error_code, tenant_id, created_at, job_id);
+create index unsuccessful_by_end on tickwork.unsuccessful (tenant_id, finished_at);
+
+comment on table tickwork.unsuccessful is 'The jobs that are failed, dead or cancelled, for those who look for them.';
 
 create view public.job_attempts
 with (security_invoker = true)
 as
 select
   attempts.job_id, attempts.number, attempts.tenant_id, attempts.worker_id, attempts.started_at, attempts.finished_at,
-  attempts.status, attempts.error_code, attempts.error_message, attempts.logs
+  attempts.status, attempts.error_code, attempts.error_message, attempts.error, attempts.exit_code,
+  attempts.stdout_tail, attempts.stderr_tail, attempts.logs
 from tickwork.attempts
 union all
 select
   jobs.id, jobs.attempts, jobs.tenant_id, jobs.worker_id, jobs.started_at, jobs.finished_at, jobs.status,
-  null, null, null
+  null, null, null, null, null, null, null
 from public.jobs
-where jobs.status = 'done'
+where jobs.status in ('running', 'done')
   and jobs.worker_id is not null
   and not exists (
     select
@@ -107,78 +132,67 @@ where jobs.status = 'done'
       and attempts.number = jobs.attempts
   );
 
-comment on view public.job_attempts is 'How each attempt ended.';
-comment on column public.job_attempts.status is 'done, failed, lease_expired or cancelled.';
+comment on view public.job_attempts is 'The attempts at each job, and how they ended.';
+comment on column public.job_attempts.status is 'running, done, failed, timeout, cancelled or lease_expired.';
+comment on column public.job_attempts.error is 'Further details of the error, besides its code and message.';
 comment on column public.job_attempts.logs is 'The last lines the handler logged.';
 
 -- No foreign key: it would look up, and lock, the job that was just settled, once for every attempt.
 
-create function tickwork.forget_attempts()
+create function tickwork.forget_jobs()
 returns trigger
 language plpgsql
-security definer -- who deletes a tenant may not delete attempts himself
+security definer -- whoever deletes a tenant may not touch these tables
 set search_path = ''
 as $$
+declare
+  ids constant uuid[] := array(select gone.id from gone);
 begin
-  delete from tickwork.attempts
-  using gone
-  where attempts.job_id = gone.id;
+  if ids = '{}' then
+    return null;
+  end if;
+
+  -- By their keys, whatever the statistics say: a join might start from all the attempts there are.
+  delete from tickwork.attempts where attempts.job_id = any (ids);
+  delete from tickwork.unsuccessful where unsuccessful.job_id = any (ids);
+  delete from tickwork.leases where leases.job_id = any (ids);
+
+  delete from tickwork.taken_keys
+  where taken_keys.ctid = any (array(
+    select held.place
+    from gone
+    cross join lateral (
+      select taken_keys.ctid as place
+      from tickwork.taken_keys
+      where taken_keys.tenant_id = gone.tenant_id
+        and taken_keys.dedupe_key = gone.dedupe_key
+        and taken_keys.job_id = gone.id
+      limit 1
+    ) as held
+  ));
+
+  perform tickwork.unfile_job(gone)
+  from gone
+  where gone.status = 'queued';
 
   return null;
 end
 $$;
 
-create trigger forget_attempts
+create trigger forget_jobs
 after delete on public.jobs
 referencing old table as gone
 for each statement
-execute function tickwork.forget_attempts();
+execute function tickwork.forget_jobs();
 
-alter function tickwork.forget_attempts owner to tickwork_owner;
-revoke execute on function tickwork.forget_attempts from public, anon, authenticated, service_role;
+select tickwork.guard_table('public.jobs', members => 'select', service => 'select');
+select tickwork.guard_table('tickwork.attempts', members => 'select', service => 'select');
+select tickwork.guard_table('tickwork.unsuccessful', members => 'select', service => 'select');
 
-alter table public.jobs enable row level security;
-alter table public.jobs force row level security;
-alter table tickwork.attempts enable row level security;
-alter table tickwork.attempts force row level security;
-
-create policy members_see_their_jobs on public.jobs
-for select to authenticated
-using (
-  tenant_id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
-);
-
-create policy members_insert_for_their_tenants on public.jobs
-for insert to authenticated
-with check (
-  tenant_id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
-);
-
-create policy members_see_their_attempts on tickwork.attempts
-for select to authenticated
-using (
-  tenant_id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
-);
-
-create policy the_queue_keeps_jobs on public.jobs
-for all to tickwork_owner
-using (true)
-with check (true);
-
-create policy the_queue_keeps_attempts on tickwork.attempts
-for all to tickwork_owner
-using (true)
-with check (true);
-
-revoke all on public.jobs, public.job_attempts, tickwork.attempts from public, anon, authenticated, service_role;
-
-grant select on public.jobs, public.job_attempts, tickwork.attempts to authenticated, service_role;
-grant select, insert, update, delete on public.jobs, tickwork.attempts to tickwork_owner;
+revoke all on public.job_attempts from public, anon, authenticated, service_role;
+grant select on public.job_attempts to authenticated, service_role;
 
 -- What a client owns of a job. A trigger fills in the rest.
 grant insert (
-  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id
+  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify
 ) on public.jobs to authenticated, service_role;

@@ -1,10 +1,9 @@
--- The rules that everything handed to the queue has to keep, each with an error of its own.
+-- The rules for everything that is passed to the queue, each with an error of its own.
 
 create function tickwork.check_size(field text, value text, most integer)
 returns void
 language plpgsql
 immutable
-set search_path = ''
 as $$
 begin
   if octet_length(check_size.value) > check_size.most then
@@ -19,7 +18,6 @@ create function tickwork.check_key(field text, value text)
 returns void
 language plpgsql
 immutable
-set search_path = ''
 as $$
 begin
   if check_key.value = '' then
@@ -35,7 +33,6 @@ create function tickwork.check_payload(payload jsonb, schema jsonb)
 returns void
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   is_valid boolean;
@@ -53,7 +50,7 @@ begin
       using errcode = 'TWPAY', hint = 'Flatten the payload.';
   end if;
 
-  -- The text is looked at first, because hardly any payload has such a number.
+  -- The text is checked first, because hardly any payload has such a number.
   if check_payload.payload::text ~ '[0-9]{255}'
     and jsonb_path_exists(check_payload.payload, 'strict $.** ? (@.type() == "number" && (@ > 1e308 || @ < -1e308))')
   then
@@ -93,7 +90,7 @@ return octet_length(payload) <= 65536
   and (octet_length(payload) < 255 or payload !~ '[0-9]{255}');
 
 comment on function tickwork.is_plain is
-  'Whether an object, as text, is in order for check_payload; what is not may still be.';
+  'True only if check_payload accepts the object, given as text, whatever its schema; it may accept others too.';
 
 create function tickwork.is_plain_match(payload jsonb, schema jsonb)
 returns boolean
@@ -104,13 +101,12 @@ return schema is null
   and tickwork.payload_problem(payload, schema, 'payload') is null;
 
 comment on function tickwork.is_plain_match is
-  'Whether a payload matches its schema, as far as that can be told without pg_jsonschema; what does not may still.';
+  'True only if the payload matches its schema; with pg_jsonschema others may match too.';
 
 create function tickwork.check_run_at(run_at timestamptz)
 returns void
 language plpgsql
 immutable
-set search_path = ''
 as $$
 begin
   if check_run_at.run_at is null or not isfinite(check_run_at.run_at) then
@@ -125,11 +121,24 @@ begin
 end
 $$;
 
-create function tickwork.check_objects(field text, objects jsonb, names text[])
+create function tickwork.raise_lease_lost(job_id uuid)
 returns void
 language plpgsql
 immutable
 set search_path = ''
+as $$
+begin
+  raise exception 'job % is no longer held under this lease', raise_lease_lost.job_id
+    using
+      errcode = 'TWLSE',
+      hint = 'The lease expired and the job went to another worker, or it has ended. Drop the result.';
+end
+$$;
+
+create function tickwork.check_objects(field text, objects jsonb, names text[])
+returns void
+language plpgsql
+immutable
 as $$
 declare
   stranger text;
@@ -145,7 +154,7 @@ begin
       using errcode = 'TWBIG', hint = 'Send them in several batches.';
   end if;
 
-  -- Hardly ever is one wrong, and to say which takes three times as long.
+  -- Hardly ever is one wrong, and finding out which takes three times as long.
   perform
   from jsonb_array_elements(check_objects.objects) as object(value)
   where case jsonb_typeof(object.value) when 'object' then object.value - check_objects.names <> '{}' else true end;
@@ -178,7 +187,6 @@ create function tickwork.check_delay(field text, seconds double precision)
 returns double precision
 language plpgsql
 immutable
-set search_path = ''
 as $$
 begin
   if check_delay.seconds not between 0 and 2592000 then
@@ -191,14 +199,13 @@ end
 $$;
 
 
--- Which verbs wait for the disk. A crash may forget a claim, never an enqueue or a result. The function attribute
+-- Which verbs wait for the disk. A crash may lose a claim, never an enqueue or a result. The function attribute
 -- `set synchronous_commit` would be undone before the commit that it is meant for; a local setting is not.
 
 create function tickwork.wait_for_disk()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   if current_setting('synchronous_commit') = 'off' then
@@ -211,7 +218,6 @@ create function tickwork.skip_disk()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   -- A transaction that has written something before may have promised its durability to somebody.
@@ -220,33 +226,3 @@ begin
   end if;
 end
 $$;
-
-revoke execute on function
-  tickwork.check_size,
-  tickwork.check_key,
-  tickwork.check_payload,
-  tickwork.is_plain,
-  tickwork.is_plain_match,
-  tickwork.check_run_at,
-  tickwork.check_objects,
-  tickwork.check_delay,
-  tickwork.wait_for_disk,
-  tickwork.skip_disk
-from public, anon, authenticated, service_role;
-
--- Triggers run as whoever inserts.
-grant execute on function
-  tickwork.check_size,
-  tickwork.check_key,
-  tickwork.check_payload,
-  tickwork.check_run_at,
-  tickwork.wait_for_disk
-to authenticated, service_role, tickwork_owner;
-
-grant execute on function
-  tickwork.is_plain,
-  tickwork.is_plain_match,
-  tickwork.check_objects,
-  tickwork.check_delay,
-  tickwork.skip_disk
-to tickwork_owner;

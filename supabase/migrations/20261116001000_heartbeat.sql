@@ -4,7 +4,7 @@ create function tickwork.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
 language plpgsql
 volatile
-security definer -- the worker may not update jobs itself
+security definer -- the worker may not update leases itself
 set search_path = ''
 as $$
 begin
@@ -30,36 +30,43 @@ begin
       as beat(job_id uuid, lease_token uuid, progress double precision, message text)
   ),
   held as (
-    select job.id, beat.progress, beat.message
-    -- One after the other in this order, so that two batches of the same jobs wait in one direction only.
+    select lease.job_id, beat.progress, beat.message
+    -- Always in this order, so that two batches of the same jobs cannot deadlock.
     from (select * from beats order by beats.job_id) as beat
     cross join lateral (
-      select jobs.id
-      from public.jobs
-      where jobs.id = beat.job_id
-        and jobs.lease_token = beat.lease_token
+      select leases.job_id
+      from tickwork.leases
+      where leases.job_id = beat.job_id
+        and leases.token = beat.lease_token
       for no key update
-    ) as job
+    ) as lease
   ),
   extended as (
+    update tickwork.leases
+    set expires_at = clock_timestamp() + make_interval(secs => leases.lease_seconds)
+    where leases.job_id = any (array(select held.job_id from held))
+    returning leases.job_id, leases.token, leases.expires_at
+  ),
+  noted as (
     update public.jobs
     set
-      lease_expires_at = clock_timestamp() + make_interval(secs => jobs.lease_seconds),
+      lease_expires_at = extended.expires_at,
       progress = coalesce(held.progress, jobs.progress),
       progress_message = coalesce(left(held.message, 500), jobs.progress_message),
       updated_at = clock_timestamp()
-    from held
-    where jobs.id = held.id
-      -- Said twice: whichever side the planner starts from, it goes by the key.
-      and jobs.id = any (array(select beats.job_id from beats))
+    from extended
+    join held on held.job_id = extended.job_id
+    where jobs.id = extended.job_id
+      -- Said twice: whichever side the planner starts from, it uses the key.
+      and jobs.id = any (array(select extended.job_id from extended))
     returning jobs.id, jobs.lease_token, jobs.cancel_requested_at
   )
   select
     beats.job_id,
-    extended.id is not null,
-    extended.cancel_requested_at is not null
+    noted.id is not null,
+    noted.cancel_requested_at is not null
   from beats
-  left join extended on extended.id = beats.job_id and extended.lease_token = beats.lease_token;
+  left join noted on noted.id = beats.job_id and noted.lease_token = beats.lease_token;
 end
 $$;
 
@@ -103,37 +110,10 @@ begin
 end
 $$;
 
-create function tickwork.raise_lease_lost(job_id uuid)
-returns void
-language plpgsql
-immutable
-set search_path = ''
-as $$
-begin
-  raise exception 'job % is no longer held under this lease', raise_lease_lost.job_id
-    using
-      errcode = 'TWLSE',
-      hint = 'The lease expired and the job went to another worker, or it has ended. Drop the result.';
-end
-$$;
-
 comment on function public.heartbeat_job is
-  'running -> running. Extends the lease by the length it was claimed with, notes the progress (0 to 1) and answers '
-  'whether cancel was asked for. Raises TWLSE, TWARG.';
+  'running -> running. Extends the lease by the length it was claimed with, notes the progress (0 to 1) and returns '
+  'whether cancel was requested. Raises TWLSE, TWARG.';
 
 comment on function public.heartbeat_jobs is
   'running -> running. As heartbeat_job, for an array of {job_id, lease_token, progress, message}. '
   'A lost lease raises nothing: is_held says so. Raises TWARG.';
-
-alter function tickwork.heartbeat_jobs owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.heartbeat_jobs,
-  tickwork.raise_lease_lost,
-  public.heartbeat_job,
-  public.heartbeat_jobs
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.raise_lease_lost to tickwork_worker, service_role, tickwork_owner;
-grant execute on function public.heartbeat_job, public.heartbeat_jobs, tickwork.heartbeat_jobs
-to tickwork_worker, service_role;

@@ -1,142 +1,96 @@
 -- running -> queued or dead: the lease ran out
 
-create function tickwork.reap(family text, most integer)
+create function tickwork.reap(family text, max_jobs integer)
 returns integer
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
-  expired tickwork.outcome[];
-  spent uuid[];
+  expired tickwork.outcomes;
 begin
   with free as (
-    select served_types.family, served_types.type
-    from tickwork.served_types
-    where served_types.family = reap.family
+    select family_types.ctid as place
+    from tickwork.family_types
+    where family_types.family = reap.family
     for no key update skip locked
   )
-  update tickwork.served_types
-  -- All that runs is read: often enough once a second.
-  set reap_at = clock_timestamp() + interval '1 second'
+  update tickwork.family_types
+  -- Looking for expired leases reads all running jobs: once a second is often enough.
+  set reaped_at = clock_timestamp()
   from free
-  where served_types.family = free.family
-    and served_types.type = free.type;
+  where family_types.ctid = free.place;
 
   -- Each one is settled under the token seen here: whoever settled or claimed it meanwhile was faster.
-  select array_agg(row(
-    lapsed_job.id,
-    lapsed_job.lease_token,
-    'lease_expired',
-    null,
-    'LEASE_EXPIRED',
-    format('%s stopped renewing the lease: it crashed, hung or lost its connection', lapsed_job.worker_id),
-    true,
-    0,
-    null
-  )::tickwork.outcome)
-  into expired
+  select
+    array_agg(lapsed.job_id order by lapsed.job_id),
+    array_agg(lapsed.token order by lapsed.job_id),
+    array_agg(row(
+      lapsed.job_id, lapsed.token, 'lease_expired', null, 'LEASE_EXPIRED',
+      format(
+        '%s stopped renewing the lease: it crashed, hung or lost its connection', coalesce(jobs.worker_id, 'Its worker')
+      ),
+      null, true, 0, null, null, null, null
+    )::tickwork.outcome order by lapsed.job_id)
+  into expired.ids, expired.tokens, expired.given
   from (
-    select jobs.id, jobs.lease_token, jobs.worker_id
-    from tickwork.served_types
-    join public.jobs on jobs.type = served_types.type
-    where served_types.family = reap.family
-      and jobs.family = reap.family
-      and jobs.status = 'running'
-      and jobs.lease_expires_at < clock_timestamp()
-    limit reap.most
-    for no key update of jobs skip locked
-  ) as lapsed_job;
+    select leases.job_id, leases.token
+    from tickwork.leases
+    where leases.family = reap.family
+      and leases.expires_at < clock_timestamp()
+    limit reap.max_jobs
+    for update skip locked
+  ) as lapsed
+  cross join lateral (select * from public.jobs where jobs.id = lapsed.job_id limit 1) as jobs;
 
-  if expired is not null then
-    perform tickwork.settle_undone(expired);
-    perform tickwork.note_settled(array(select lapsed.job_id from unnest(expired) as lapsed));
+  if expired.ids is null then
+    return 0;
   end if;
 
-  -- No verb leaves such a row, but a hand that edits the table might, and it would lie there for ever.
-  with spent_jobs as (
-    select jobs.id
-    from public.jobs
-    where jobs.family = reap.family
-      and jobs.status = 'queued'
-      and jobs.attempts >= jobs.max_attempts
-    limit reap.most
-    for no key update skip locked
-  ),
-  ended as (
-    update public.jobs
-    set
-      status = 'dead',
-      error_code = coalesce(jobs.error_code, 'NO_ATTEMPTS_LEFT'),
-      error_message = coalesce(jobs.error_message, 'It was queued with no attempts left'),
-      updated_at = clock_timestamp(),
-      finished_at = clock_timestamp()
-    from spent_jobs
-    where jobs.id = spent_jobs.id
-    returning jobs.id
-  )
-  select array_agg(ended.id)
-  into spent
-  from ended;
-
-  if spent is not null then
-    perform tickwork.end_deliveries(spent);
-    perform tickwork.emit_job_events(spent);
-  end if;
-
-  if reap.family = tickwork.delivery_family() then
-    -- This may be part of a claim, which waits for nobody who is enqueuing: what finds no room now comes later.
-    perform set_config('tickwork.has_enqueued', 'yes', true);
-    perform tickwork.enqueue_late_deliveries();
-  end if;
-
-  return coalesce(cardinality(expired), 0) + coalesce(cardinality(spent), 0);
+  perform tickwork.note_end(tickwork.settle(expired));
+  return cardinality(expired.ids);
 end
 $$;
+
+comment on function tickwork.reap is
+  'running -> queued, dead or cancelled. Ends attempts of one family whose lease has expired, at most max_jobs.';
+
+create function tickwork.tick_family(family text, max_jobs integer)
+returns integer
+language plpgsql
+volatile
+as $$
+declare
+  reaped constant integer := tickwork.reap(tick_family.family, tick_family.max_jobs);
+begin
+  -- This may be part of a claim, which does not wait for others that enqueue: what finds no room now is tried later.
+  perform set_config('tickwork.has_enqueued', 'yes', true);
+  perform tickwork.on_tick();
+  perform tickwork.purge_portions(tick_family.family, 200);
+  return reaped;
+end
+$$;
+
+comment on function tickwork.tick_family is
+  'What is done now and then, in portions: expired leases, what families have to do, jobs kept long enough.';
 
 create function tickwork.reap_expired_leases()
 returns integer
 language plpgsql
 volatile
-security definer -- nobody may update jobs itself
+security definer -- nobody may update jobs themselves
 set search_path = ''
 as $$
 declare
-  family text;
   reaped integer := 0;
+  family text;
 begin
-  -- From the jobs and not from their types, which may have moved to another family meanwhile.
-  insert into tickwork.served_types (family, type, is_alone, is_held)
-  select
-    jobs.family,
-    jobs.type,
-    false,
-    tickwork.is_held(tickwork.type_scope(jobs.type)) or tickwork.is_held(tickwork.family_scope(jobs.family))
-  from public.jobs
-  where jobs.status = 'running'
-    and not exists (
-      select
-      from tickwork.served_types
-      where served_types.family = jobs.family
-        and served_types.type = jobs.type
-    )
-  group by jobs.family, jobs.type
-  on conflict do nothing;
-
   for family in
-    select served_types.family
-    from tickwork.served_types
-    union
-    select jobs.family
-    from public.jobs
-    where jobs.status = 'queued'
-      and jobs.attempts >= jobs.max_attempts
+    select distinct family_types.family
+    from tickwork.family_types
   loop
-    reaped := reaped + tickwork.reap(family, 10000);
+    reaped := reaped + tickwork.tick_family(family, 10000);
+    perform tickwork.ring_alarms(family, 1000);
   end loop;
-
-  perform tickwork.wake_forgotten_lines();
-  perform tickwork.enqueue_late_deliveries();
 
   return reaped;
 end
@@ -151,20 +105,140 @@ as $$
   select tickwork.reap_expired_leases();
 $$;
 
-comment on function tickwork.reap is
-  'running -> queued, dead or cancelled. Ends the attempts of one family whose lease ran out, at most so many.';
-
 comment on function public.reap_expired_leases is
-  'running -> queued, dead or cancelled. Ends every attempt whose lease ran out: back to the head of the queue at '
-  'once, or dead when the attempts are spent. Answers how many. The claim does the same for its own family.';
+  'running -> queued, dead or cancelled. Ends attempts whose lease has expired, up to 10,000 per family: back to '
+  'queued at once, or dead when the attempts are spent. Returns how many. Claims do the same for their own family.';
 
-alter function tickwork.reap_expired_leases owner to tickwork_owner;
 
-revoke execute on function
-  tickwork.reap,
-  tickwork.reap_expired_leases,
-  public.reap_expired_leases
-from public, anon, authenticated, service_role;
+-- The tables that the queue works on, rebuilt from the record: after a restore, or after jobs were loaded otherwise.
 
-grant execute on function tickwork.reap to tickwork_owner;
-grant execute on function public.reap_expired_leases, tickwork.reap_expired_leases to service_role;
+create function tickwork.rebuild_queue()
+returns integer
+language plpgsql
+volatile
+security definer -- nobody may touch these tables
+set search_path = ''
+as $$
+begin
+  -- In the order in which a settle comes to them.
+  lock table tickwork.leases, tickwork.waiting, tickwork.parked, public.jobs in share row exclusive mode;
+
+  perform tickwork.add_family_type(lost.family, lost.type)
+  from (
+    select distinct jobs.family, jobs.type
+    from public.jobs
+    where jobs.status in ('queued', 'running')
+  ) as lost
+  where not exists (
+    select
+    from tickwork.family_types
+    where family_types.family = lost.family
+      and family_types.type = lost.type
+  );
+
+  delete from tickwork.waiting;
+  delete from tickwork.parked;
+  delete from tickwork.alarms;
+  delete from tickwork.leases;
+  delete from tickwork.taken_keys;
+  delete from tickwork.unsuccessful;
+
+  insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
+  select
+    jobs.id, jobs.lease_token, jobs.family, jobs.type, jobs.tenant_id, jobs.lane, coalesce(jobs.lease_seconds, 60),
+    jobs.lease_expires_at, true
+  from public.jobs
+  where jobs.status = 'running';
+
+  perform tickwork.take_keys(array(select jobs.id from public.jobs where jobs.status in ('queued', 'running')));
+  perform tickwork.note_unsuccessful(array(
+    select jobs.id from public.jobs where jobs.status in ('failed', 'dead', 'cancelled')
+  ));
+  perform tickwork.file_jobs(array(select jobs.id from public.jobs where jobs.status = 'queued'));
+
+  return (select count(*) from tickwork.waiting) + (select count(*) from tickwork.parked);
+end
+$$;
+
+create function public.rebuild_queue()
+returns integer
+language sql
+volatile
+set search_path = ''
+as $$
+  select tickwork.rebuild_queue();
+$$;
+
+comment on function public.rebuild_queue is
+  'queued -> queued. Rebuilds the tables that the queue works on from jobs: after a restore, or after jobs were loaded '
+  'with triggers disabled. Nobody claims or settles meanwhile. Returns how many jobs are queued.';
+
+-- Follows what people edit in the record: what they have made due is due, a lease that they have ended is over, and
+-- what makes no sense is refused.
+
+create function tickwork.note_edit()
+returns trigger
+language plpgsql
+security definer -- nobody else may touch these tables
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_state(new.status, new.lease_token, new.lease_expires_at, new.finished_at);
+
+  if (new.family, new.type) <> (old.family, old.type) then
+    perform tickwork.add_family_type(new.family, new.type);
+  end if;
+
+  if old.status = 'queued' then
+    perform tickwork.unfile_job(old);
+  end if;
+
+  delete from tickwork.leases where leases.job_id = old.id;
+  delete from tickwork.unsuccessful where unsuccessful.job_id = old.id;
+  delete from tickwork.taken_keys where taken_keys.tenant_id = old.tenant_id
+    and taken_keys.dedupe_key = old.dedupe_key
+    and taken_keys.job_id = old.id;
+
+  perform tickwork.take_keys(array[new.id]);
+
+  if new.status = 'running' then
+    insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
+    values (
+      new.id, new.lease_token, new.family, new.type, new.tenant_id, new.lane, coalesce(new.lease_seconds, 60),
+      new.lease_expires_at, true
+    );
+  elsif new.status = 'queued' and new.attempts >= new.max_attempts then
+    update public.jobs
+    set
+      status = 'dead',
+      error_code = coalesce(jobs.error_code, 'NO_ATTEMPTS_LEFT'),
+      error_message = coalesce(jobs.error_message, 'It was queued with no attempts left'),
+      updated_at = clock_timestamp(),
+      finished_at = clock_timestamp()
+    where jobs.id = new.id;
+
+    perform tickwork.note_unsuccessful_end(array[new.id]);
+  elsif new.status = 'queued' then
+    perform tickwork.file_again(array[new.id]);
+  else
+    perform tickwork.note_unsuccessful(array[new.id]);
+  end if;
+
+  -- The next claim looks for expired leases, too.
+  update tickwork.family_types
+  set reaped_at = default
+  where family_types.family = new.family
+    and family_types.reaped_at <> '-infinity';
+
+  return null;
+end
+$$;
+
+create trigger note_edit
+after update of
+  tenant_id, type, family, lane, status, priority, run_at, attempts, max_attempts, dedupe_key, lease_token,
+  lease_expires_at, lease_seconds, finished_at
+on public.jobs
+for each row
+when (current_user <> 'tickwork_owner')
+execute function tickwork.note_edit();

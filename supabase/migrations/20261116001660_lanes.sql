@@ -4,7 +4,6 @@ create function tickwork.check_lane(family text, tenant_id uuid, lane text)
 returns void
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
   if coalesce(check_lane.family, '') = '' then
@@ -17,66 +16,270 @@ begin
 end
 $$;
 
-create function tickwork.wake_lane(family text, tenant_id uuid, lane text, wake_at timestamptz)
+create function tickwork.add_lane_rule(family text, tenant_id uuid, lane text)
 returns void
-language sql
+language plpgsql
 volatile
-set search_path = ''
 as $$
-  insert into tickwork.wakes (family, type, priority, tenant_id, lane, wake_at)
-  select turns.family, turns.type, turns.priority, turns.tenant_id, lines.lane, wake_lane.wake_at
-  from tickwork.lines
-  join tickwork.turns on turns.id = lines.turn_id
-  where lines.gate = tickwork.lane_scope(wake_lane.family, wake_lane.tenant_id, wake_lane.lane);
+declare
+  most constant integer := (
+    select organizations.max_lanes
+    from public.organizations
+    where organizations.id = add_lane_rule.tenant_id
+  );
+begin
+  perform tickwork.wait_for_disk();
+
+  insert into tickwork.lane_rules (family, tenant_id, lane)
+  values (add_lane_rule.family, add_lane_rule.tenant_id, add_lane_rule.lane)
+  on conflict do nothing;
+
+  if found and most < (
+    select count(*)
+    from (
+      select
+      from tickwork.lane_rules
+      where lane_rules.tenant_id = add_lane_rule.tenant_id
+      limit most::bigint + 1
+    ) as counted
+  ) then
+    raise exception 'lane: tenant % has % lanes that are held or limited, which is all it may have',
+      add_lane_rule.tenant_id, most
+      using errcode = 'TWLAN', hint = 'Release some of them, or raise max_lanes of the tenant.';
+  end if;
+end
 $$;
+
+create function tickwork.follow_lane_rule(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  number constant bigint := (
+    select tenants.number
+    from tickwork.tenants
+    where tenants.tenant_id = follow_lane_rule.tenant_id
+  );
+begin
+  -- Without a rule, or with one that is about to be forgotten, its jobs may all stand where they are.
+  if not tickwork.has_lane_rule(follow_lane_rule.tenant_id, follow_lane_rule.family, follow_lane_rule.lane) then
+    return;
+  end if;
+
+  perform tickwork.park_lane(follow_lane_rule.family, number, follow_lane_rule.lane);
+  perform tickwork.fill_lane(follow_lane_rule.family, number, follow_lane_rule.lane);
+end
+$$;
+
+comment on function tickwork.follow_lane_rule is
+  'Keeps as many jobs of the lane in waiting as its rule allows now, and parks the others.';
 
 create function tickwork.shut_lane(family text, tenant_id uuid, lane text, held_until timestamptz, reason text)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
-declare
-  held_scope constant text := tickwork.lane_scope(shut_lane.family, shut_lane.tenant_id, shut_lane.lane);
+begin
+  perform tickwork.add_lane_rule(shut_lane.family, shut_lane.tenant_id, shut_lane.lane);
+
+  update tickwork.lane_rules
+  set
+    held_until = shut_lane.held_until,
+    reason = coalesce(left(shut_lane.reason, 500), ''),
+    -- A hold that is over was another one.
+    held_since = case
+      when lane_rules.held_until > clock_timestamp() then lane_rules.held_since
+      else clock_timestamp()
+    end
+  where lane_rules.tenant_id = shut_lane.tenant_id
+    and lane_rules.family = shut_lane.family
+    and lane_rules.lane = shut_lane.lane;
+
+  perform tickwork.follow_lane_rule(shut_lane.family, shut_lane.tenant_id, shut_lane.lane);
+end
+$$;
+
+create function tickwork.free_lane(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+as $$
 begin
   perform tickwork.wait_for_disk();
-  perform pg_advisory_xact_lock(7465);
 
-  insert into tickwork.holds (scope, until, reason)
-  values (held_scope, shut_lane.held_until, coalesce(left(shut_lane.reason, 500), ''))
-  on conflict (scope) do update
-  set
-    until = excluded.until,
-    reason = excluded.reason,
-    -- One that is over was another hold.
-    created_at = case when holds.until > clock_timestamp() then holds.created_at else excluded.created_at end;
+  update tickwork.lane_rules
+  set held_until = null
+  where lane_rules.tenant_id = free_lane.tenant_id
+    and lane_rules.family = free_lane.family
+    and lane_rules.lane = free_lane.lane;
 
-  if shut_lane.held_until <= clock_timestamp() then
-    perform tickwork.wake_lane(shut_lane.family, shut_lane.tenant_id, shut_lane.lane, clock_timestamp());
-    return;
+  perform tickwork.follow_lane_rule(free_lane.family, free_lane.tenant_id, free_lane.lane);
+  perform pg_notify('tickwork', free_lane.family);
+end
+$$;
+
+create function tickwork.bound_lane(
+  family text,
+  tenant_id uuid,
+  lane text,
+  max_running integer,
+  starts_per_minute integer
+)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  if num_nonnulls(bound_lane.max_running, bound_lane.starts_per_minute) > 0 then
+    perform tickwork.add_lane_rule(bound_lane.family, bound_lane.tenant_id, bound_lane.lane);
   end if;
 
-  update tickwork.lines
+  update tickwork.lane_rules
   set
-    is_open = false,
-    gate = held_scope
-  from tickwork.turns
-  where turns.id = lines.turn_id
-    and turns.family = shut_lane.family
-    and turns.tenant_id = shut_lane.tenant_id
-    and lines.lane = shut_lane.lane;
+    max_running = bound_lane.max_running,
+    starts_per_minute = bound_lane.starts_per_minute
+  where lane_rules.tenant_id = bound_lane.tenant_id
+    and lane_rules.family = bound_lane.family
+    and lane_rules.lane = bound_lane.lane;
 
-  if isfinite(shut_lane.held_until) then
-    perform tickwork.wake_lane(shut_lane.family, shut_lane.tenant_id, shut_lane.lane, shut_lane.held_until);
+  perform tickwork.follow_lane_rule(bound_lane.family, bound_lane.tenant_id, bound_lane.lane);
+end
+$$;
+
+create function tickwork.hasten_lane(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  due_by constant timestamptz := clock_timestamp();
+  number constant bigint := (
+    select tenants.number
+    from tickwork.tenants
+    where tenants.tenant_id = hasten_lane.tenant_id
+  );
+begin
+  with hastened as (
+    update tickwork.parked
+    set
+      run_at = due_by,
+      wake_at = due_by
+    where parked.ctid = any (array(
+      select behind.ctid
+      from tickwork.parked as behind
+      join public.jobs on jobs.id = behind.job_id
+      where behind.family = hasten_lane.family
+        and behind.tenant_number = number
+        and behind.lane = hasten_lane.lane
+        and behind.run_at > due_by
+      -- One that somebody changes at this moment is left to him: to wait for it might be a deadlock.
+      for update of behind skip locked
+      for no key update of jobs skip locked
+    ))
+    returning parked.job_id
+  )
+  update public.jobs
+  set
+    run_at = due_by,
+    updated_at = due_by
+  where jobs.id = any (array(select hastened.job_id from hastened));
+
+  if found then
+    perform tickwork.set_alarm(hasten_lane.family, number, due_by);
   end if;
 end
 $$;
+
+comment on function tickwork.hasten_lane is
+  'queued -> queued. For families: makes everything that waits in a lane for its time due now.';
+
+create function tickwork.cancel_lane(
+  family text,
+  tenant_id uuid,
+  lane text,
+  error_code text,
+  error_message text
+)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  number constant bigint := (
+    select tenants.number
+    from tickwork.tenants
+    where tenants.tenant_id = cancel_lane.tenant_id
+  );
+  cancelled uuid[];
+begin
+  -- One that is being claimed right now runs, and one that somebody is changing stays: waiting for it might deadlock.
+  with standing as (
+    delete from tickwork.waiting
+    where waiting.ctid = any (array(
+      select ahead.ctid
+      from tickwork.waiting as ahead
+      join public.jobs on jobs.id = ahead.job_id
+      where ahead.family = cancel_lane.family
+        and ahead.tenant_number = number
+        and ahead.lane = cancel_lane.lane
+      for update of ahead skip locked
+      for no key update of jobs skip locked
+    ))
+    returning waiting.job_id
+  ),
+  sleeping as (
+    delete from tickwork.parked
+    where parked.ctid = any (array(
+      select behind.ctid
+      from tickwork.parked as behind
+      join public.jobs on jobs.id = behind.job_id
+      where behind.family = cancel_lane.family
+        and behind.tenant_number = number
+        and behind.lane = cancel_lane.lane
+      for update of behind skip locked
+      for no key update of jobs skip locked
+    ))
+    returning parked.job_id
+  ),
+  ended as (
+    update public.jobs
+    set
+      status = 'cancelled',
+      error_code = cancel_lane.error_code,
+      error_message = cancel_lane.error_message,
+      updated_at = clock_timestamp(),
+      finished_at = clock_timestamp()
+    where jobs.id = any (array(
+      select standing.job_id from standing
+      union all
+      select sleeping.job_id from sleeping
+    ))
+    returning jobs.id
+  )
+  select array_agg(ended.id)
+  into cancelled
+  from ended;
+
+  perform tickwork.note_unsuccessful_end(cancelled);
+
+  if tickwork.has_lane_rule(cancel_lane.tenant_id, cancel_lane.family, cancel_lane.lane) then
+    perform tickwork.fill_lane(cancel_lane.family, number, cancel_lane.lane);
+  end if;
+end
+$$;
+
+comment on function tickwork.cancel_lane is
+  'queued -> cancelled. For families: cancels everything that waits in a lane, with the same error.';
+
+
+-- The verbs.
 
 create function tickwork.hold_lane(family text, tenant_id uuid, lane text, held_until timestamptz, reason text)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch holds
+security definer -- nobody may touch the rules of lanes
 set search_path = ''
 as $$
 begin
@@ -112,47 +315,49 @@ $$;
 
 comment on function public.hold_lane is
   'queued -> queued. No job of the lane starts before that time; they spend no attempts, and explain_job says why. '
-  'A second hold takes the place of the first. Raises TWARG, TWKEY, TWBIG, TWRUN, TWTNT.';
+  'A second hold replaces the first. Raises TWARG, TWKEY, TWBIG, TWRUN, TWTNT, TWLAN.';
 
 create function tickwork.hold_lane_of_job(job_id uuid, lease_token uuid, delay_seconds double precision, reason text)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch holds
+security definer -- nobody may touch the rules of lanes
 set search_path = ''
 as $$
 declare
-  job public.jobs;
+  lease tickwork.leases;
+  longer timestamptz;
 begin
-  select * into job
-  from public.jobs
-  where jobs.id = hold_lane_of_job.job_id
-    and jobs.lease_token = hold_lane_of_job.lease_token;
+  select * into lease
+  from tickwork.leases
+  where leases.job_id = hold_lane_of_job.job_id
+    and leases.token = hold_lane_of_job.lease_token;
 
   if not found then
     perform tickwork.raise_lease_lost(hold_lane_of_job.job_id);
   end if;
 
-  if job.lane is null then
-    raise exception 'job % is in no lane', job.id
+  if lease.lane is null then
+    raise exception 'job % is in no lane', lease.job_id
       using errcode = 'TWARG', hint = 'Name a lane when the job is enqueued.';
   end if;
 
-  perform pg_advisory_xact_lock(7465);
+  -- Another job may have been told to wait longer.
+  select lane_rules.held_until into longer
+  from tickwork.lane_rules
+  where lane_rules.tenant_id = lease.tenant_id
+    and lane_rules.family = lease.family
+    and lane_rules.lane = lease.lane
+  for no key update;
 
   perform tickwork.shut_lane(
-    job.family,
-    job.tenant_id,
-    job.lane,
+    lease.family,
+    lease.tenant_id,
+    lease.lane,
     greatest(
       clock_timestamp()
         + make_interval(secs => coalesce(tickwork.check_delay('delay_seconds', hold_lane_of_job.delay_seconds), 60)),
-      -- Another job may have been told to wait longer.
-      (
-        select holds.until
-        from tickwork.holds
-        where holds.scope = tickwork.lane_scope(job.family, job.tenant_id, job.lane)
-      )
+      longer
     ),
     hold_lane_of_job.reason
   );
@@ -176,32 +381,14 @@ as $$
 $$;
 
 comment on function public.hold_lane_of_job is
-  'running -> running. What a worker does when its job has learnt that the whole lane has to wait: as hold_lane, for '
-  'so many seconds; a longer hold stays. Raises TWLSE, TWARG.';
-
-create function tickwork.free_lane(family text, tenant_id uuid, lane text)
-returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  perform tickwork.wait_for_disk();
-  perform pg_advisory_xact_lock(7465);
-
-  delete from tickwork.holds
-  where holds.scope = tickwork.lane_scope(free_lane.family, free_lane.tenant_id, free_lane.lane);
-
-  perform tickwork.wake_lane(free_lane.family, free_lane.tenant_id, free_lane.lane, clock_timestamp());
-  perform pg_notify('tickwork', free_lane.family);
-end
-$$;
+  'running -> running. What a worker calls when its job has learnt that the whole lane has to wait: as hold_lane, for '
+  'delay_seconds; a longer hold stays. Raises TWLSE, TWARG, TWLAN.';
 
 create function tickwork.release_lane(family text, tenant_id uuid, lane text)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch holds
+security definer -- nobody may touch the rules of lanes
 set search_path = ''
 as $$
 begin
@@ -220,45 +407,7 @@ as $$
 $$;
 
 comment on function public.release_lane is
-  'queued -> queued. Ends what hold_lane began; without that it changes nothing. Raises TWARG, TWKEY, TWBIG, TWTNT.';
-
-create function tickwork.bound_lane(
-  family text,
-  tenant_id uuid,
-  lane text,
-  max_running integer,
-  starts_per_minute integer
-)
-returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-begin
-  perform tickwork.wait_for_disk();
-  perform pg_advisory_xact_lock(7465);
-
-  delete from tickwork.lanes
-  where lanes.family = bound_lane.family
-    and lanes.tenant_id = bound_lane.tenant_id
-    and lanes.lane = bound_lane.lane;
-
-  insert into tickwork.lanes (family, tenant_id, lane, max_running, starts_per_minute)
-  select
-    bound_lane.family, bound_lane.tenant_id, bound_lane.lane, bound_lane.max_running, bound_lane.starts_per_minute
-  where num_nonnulls(bound_lane.max_running, bound_lane.starts_per_minute) > 0;
-
-  update tickwork.lines
-  set is_limited = num_nonnulls(bound_lane.max_running, bound_lane.starts_per_minute) > 0
-  from tickwork.turns
-  where turns.id = lines.turn_id
-    and turns.family = bound_lane.family
-    and turns.tenant_id = bound_lane.tenant_id
-    and lines.lane = bound_lane.lane;
-
-  perform tickwork.wake_lane(bound_lane.family, bound_lane.tenant_id, bound_lane.lane, clock_timestamp());
-end
-$$;
+  'queued -> queued. Ends a hold; if the lane is not held it changes nothing. Raises TWARG, TWKEY, TWBIG, TWTNT.';
 
 create function tickwork.limit_lane(
   family text,
@@ -270,7 +419,7 @@ create function tickwork.limit_lane(
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch lanes
+security definer -- nobody may touch the rules of lanes
 set search_path = ''
 as $$
 begin
@@ -305,45 +454,5 @@ as $$
 $$;
 
 comment on function public.limit_lane is
-  'queued -> queued. From now on so many jobs of the lane run at once, and so many start in a minute; null is any '
-  'number. Takes the place of earlier limits. Raises TWARG, TWKEY, TWBIG, TWTNT.';
-
-alter function tickwork.hold_lane owner to tickwork_owner;
-alter function tickwork.hold_lane_of_job owner to tickwork_owner;
-alter function tickwork.release_lane owner to tickwork_owner;
-alter function tickwork.limit_lane owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.check_lane,
-  tickwork.wake_lane,
-  tickwork.shut_lane,
-  tickwork.bound_lane,
-  tickwork.free_lane,
-  tickwork.hold_lane,
-  tickwork.hold_lane_of_job,
-  tickwork.release_lane,
-  tickwork.limit_lane,
-  public.hold_lane,
-  public.hold_lane_of_job,
-  public.release_lane,
-  public.limit_lane
-from public, anon, authenticated, service_role;
-
-grant execute on function
-  tickwork.check_lane,
-  tickwork.wake_lane,
-  tickwork.shut_lane,
-  tickwork.bound_lane,
-  tickwork.free_lane
-to tickwork_owner;
-
-grant execute on function
-  public.hold_lane,
-  public.release_lane,
-  public.limit_lane,
-  tickwork.hold_lane,
-  tickwork.release_lane,
-  tickwork.limit_lane
-to service_role;
-
-grant execute on function public.hold_lane_of_job, tickwork.hold_lane_of_job to tickwork_worker, service_role;
+  'queued -> queued. From now on at most max_running jobs of the lane run at once, and starts_per_minute start in a '
+  'minute; null is no limit. Replaces earlier limits. Raises TWARG, TWKEY, TWBIG, TWTNT, TWLAN.';

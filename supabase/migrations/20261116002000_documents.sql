@@ -107,50 +107,24 @@ create table public.document_chunks (
 comment on table public.document_chunks is
   'The text of each document in small pieces, in reading order, for the search.';
 
-do $$
-declare
-  own_table text;
-begin
-  foreach own_table in array array['documents', 'extractions', 'document_chunks']
-  loop
-    execute format('alter table public.%I enable row level security', own_table);
-    execute format('alter table public.%I force row level security', own_table);
-    execute format(
-      'create policy members_see_their_%1$s on public.%1$I for select to authenticated '
-      'using (tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_is_platform_admin()))',
-      own_table
-    );
-    execute format(
-      'create policy the_worker_keeps_%1$s on public.%1$I for all to tickwork_worker '
-      'using (tenant_id = (select tickwork.held_tenant())) with check (tenant_id = (select tickwork.held_tenant()))',
-      own_table
-    );
-    execute format(
-      'create policy the_queue_keeps_%1$s on public.%1$I for all to tickwork_owner using (true) with check (true)',
-      own_table
-    );
-    execute format('revoke all on public.%I from public, anon, authenticated, service_role', own_table);
-    execute format('grant select on public.%I to authenticated', own_table);
-    execute format('grant select, insert, update, delete on public.%I to service_role, tickwork_owner', own_table);
-  end loop;
-end
-$$;
-
-create policy members_insert_their_documents on public.documents
-for insert to authenticated
-with check (
-  tenant_id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
+-- The worker gets no more than the handlers need.
+select tickwork.guard_table(
+  'public.documents',
+  members => 'select', worker => 'select, insert, update', service => 'select, insert, update, delete'
+);
+select tickwork.guard_table(
+  'public.extractions',
+  members => 'select', worker => 'select, insert, update', service => 'select, insert, update, delete'
+);
+select tickwork.guard_table(
+  'public.document_chunks',
+  members => 'select', worker => 'select, insert, delete', service => 'select, insert, update, delete'
 );
 
 grant insert (tenant_id, name, vault_path, mime_type, size, sha256) on public.documents to authenticated;
 
 -- It is who a document is by default created by: nobody, where a worker does.
 grant execute on function tickwork.caller_id to tickwork_worker;
-
--- No more than the handlers need.
-grant select, insert, update on public.documents, public.extractions to tickwork_worker;
-grant select, insert, delete on public.document_chunks to tickwork_worker;
 
 create function tickwork.lock_document_for_caller(document_id uuid)
 returns public.documents
@@ -164,11 +138,7 @@ begin
   select * into document
   from public.documents
   where documents.id = lock_document_for_caller.document_id
-    and (
-      tickwork.caller_is_service()
-      or tickwork.caller_is_platform_admin()
-      or documents.tenant_id in (select tickwork.caller_tenants())
-    )
+    and tickwork.may_act_for(documents.tenant_id)
   for no key update;
 
   -- The same answer for a foreign and a missing document: ids are nobody else's business.
@@ -180,6 +150,3 @@ begin
   return document;
 end
 $$;
-
-revoke execute on function tickwork.lock_document_for_caller from public, anon, authenticated, service_role;
-grant execute on function tickwork.lock_document_for_caller to tickwork_owner;

@@ -18,20 +18,9 @@ values
   ('unstructured_fast', 'Unstructured, text only', true, 3),
   ('unstructured_hires', 'Unstructured, with layout and images', true, 3);
 
-alter table public.extraction_engines enable row level security;
-alter table public.extraction_engines force row level security;
-
-create policy everybody_signed_in_reads_engines on public.extraction_engines
-for select to authenticated
-using (true);
-
-create policy the_queue_reads_engines on public.extraction_engines
-for select to tickwork_owner, tickwork_worker
-using (true);
-
-revoke all on public.extraction_engines from public, anon, authenticated, service_role;
-grant select on public.extraction_engines to authenticated, tickwork_owner, tickwork_worker;
-grant select, insert, update on public.extraction_engines to service_role;
+select tickwork.guard_table(
+  'public.extraction_engines', signed_in => 'select', service => 'select, insert, update', queue => 'select'
+);
 
 create function tickwork.estimated_pages(document public.documents)
 returns integer
@@ -107,18 +96,13 @@ begin
       using errcode = 'TWCON', hint = 'Ask whoever may decide that and call again with consent => true, or take local.';
   end if;
 
-  job := tickwork.enqueue_job(
+  job := tickwork.enqueue_job(tickwork.new_job(
     document.tenant_id,
     'extract_document',
     jsonb_build_object('document_id', document.id, 'engine', asked_for.key),
-    request_extraction.priority,
-    null,
-    null,
-    'extract ' || document.id || ' ' || asked_for.key,
-    null,
-    null,
-    null
-  );
+    priority => request_extraction.priority,
+    dedupe_key => 'extract ' || document.id || ' ' || asked_for.key
+  ));
 
   -- Anybody of the tenant may have given another job that key.
   if job.type <> 'extract_document' or job.payload ->> 'document_id' <> document.id::text then
@@ -157,7 +141,7 @@ create function public.request_extraction(
   document_id uuid,
   engine text default 'local',
   consent boolean default false,
-  priority integer default 0
+  priority integer default null
 )
 returns public.extractions
 language sql
@@ -229,24 +213,9 @@ left join public.jobs on jobs.id = latest.job_id;
 comment on view public.document_overview is
   'Each document with its latest extraction and how far that has come. Row-level security decides what is there.';
 
-alter function tickwork.request_extraction owner to tickwork_owner;
-
 revoke all on public.document_overview from public, anon, authenticated, service_role;
 grant select on public.document_overview to authenticated, service_role;
 
-revoke execute on function
-  tickwork.estimated_pages,
-  tickwork.end_extractions,
-  tickwork.request_extraction,
-  public.request_extraction,
-  public.estimate_extraction
-from public, anon, authenticated, service_role;
-
-grant execute on function
-  tickwork.estimated_pages,
-  tickwork.request_extraction,
-  public.request_extraction,
-  public.estimate_extraction
-to authenticated, service_role;
-
-grant execute on function tickwork.estimated_pages, tickwork.end_extractions to tickwork_owner;
+select tickwork.open_verbs('authenticated, service_role', array[
+  'estimated_pages', 'estimate_extraction', 'request_extraction'
+]);

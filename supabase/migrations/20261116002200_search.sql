@@ -369,11 +369,7 @@ begin
   );
 
   -- The same answer for a foreign and an empty tenant: ids are nobody else's business.
-  if not (
-    tickwork.caller_is_service()
-    or tickwork.caller_is_platform_admin()
-    or search_chunks.tenant_id in (select tickwork.caller_tenants())
-  ) then
+  if not tickwork.may_act_for(search_chunks.tenant_id) then
     return;
   end if;
 
@@ -569,42 +565,8 @@ comment on function public.search_chunks is
   'read, ranked and counted in total, those with whole words before the others. '
   'The snippet is plain text with the hits between « and »: it may look like HTML, so escape it. Raises TWARG.';
 
-alter function tickwork.search_chunks owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.separate_words,
-  tickwork.fold_umlauts,
-  tickwork.search_words,
-  tickwork.search_key,
-  tickwork.search_vector,
-  tickwork.search_parts,
-  tickwork.search_terms,
-  tickwork.search_queries,
-  tickwork.search_marks,
-  tickwork.search_snippet,
-  tickwork.check_search,
-  tickwork.search_across,
-  tickwork.search_chunks,
-  public.search_chunks
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.search_chunks, public.search_chunks to authenticated, service_role;
-
 -- Whoever inserts a chunk has its vector made.
-grant execute on function
-  tickwork.separate_words,
-  tickwork.fold_umlauts,
-  tickwork.search_words,
-  tickwork.search_key,
-  tickwork.search_vector
-to tickwork_worker, service_role, tickwork_owner;
-
-grant execute on function
-  tickwork.search_parts,
-  tickwork.search_terms,
-  tickwork.search_queries,
-  tickwork.search_marks,
-  tickwork.search_snippet,
-  tickwork.search_across,
-  tickwork.check_search
-to tickwork_owner;
+select tickwork.open_verbs('tickwork_worker, service_role', array[
+  'separate_words', 'fold_umlauts', 'search_words', 'search_key', 'search_vector'
+]);
+select tickwork.open_verbs('authenticated, service_role', array['search_chunks']);

@@ -17,9 +17,6 @@ $$;
 comment on function tickwork.is_evidence is
   'Whether the value is an object of weights between -20 and 20, and of a size that can be read for every document.';
 
-revoke execute on function tickwork.is_evidence from public, anon, authenticated, service_role;
-grant execute on function tickwork.is_evidence to service_role;
-
 create table public.document_types (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid references public.organizations (id) on delete cascade,
@@ -52,9 +49,11 @@ for each row
 execute function tickwork.note_update();
 
 create table public.document_words (
-  document_id uuid primary key references public.documents (id) on delete cascade,
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  document_id uuid primary key,
+  tenant_id uuid not null,
   words text[] not null,
+  constraint document_is_the_tenants_own foreign key (tenant_id, document_id)
+    references public.documents (tenant_id, id) on delete cascade,
   constraint words_are_at_most_600 check (cardinality(words) <= 600)
 );
 
@@ -63,11 +62,13 @@ comment on table public.document_words is 'What the classifier saw of each docum
 create index document_words_of_a_tenant on public.document_words (tenant_id);
 
 create table public.document_corrections (
-  document_id uuid primary key references public.documents (id) on delete cascade,
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  document_id uuid primary key,
+  tenant_id uuid not null,
   doc_type text not null,
   corrected_by uuid,
-  corrected_at timestamptz not null default clock_timestamp()
+  corrected_at timestamptz not null default clock_timestamp(),
+  constraint document_is_the_tenants_own foreign key (tenant_id, document_id)
+    references public.documents (tenant_id, id) on delete cascade
 );
 
 comment on table public.document_corrections is
@@ -76,58 +77,23 @@ comment on column public.document_corrections.corrected_by is 'The member; null 
 
 create index document_corrections_by_age on public.document_corrections (tenant_id, corrected_at);
 
-do $$
-declare
-  own_table text;
-begin
-  foreach own_table in array array['document_types', 'document_words', 'document_corrections']
-  loop
-    execute format('alter table public.%I enable row level security', own_table);
-    execute format('alter table public.%I force row level security', own_table);
-    execute format(
-      'create policy members_see_their_%1$s on public.%1$I for select to authenticated '
-      'using (tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_is_platform_admin()))',
-      own_table
-    );
-    execute format(
-      'create policy the_worker_reads_%1$s on public.%1$I for select to tickwork_worker '
-      'using (tenant_id = (select tickwork.held_tenant()))',
-      own_table
-    );
-    execute format(
-      'create policy the_queue_keeps_%1$s on public.%1$I for all to tickwork_owner using (true) with check (true)',
-      own_table
-    );
-    execute format('revoke all on public.%I from public, anon, authenticated, service_role', own_table);
-    execute format('grant select on public.%I to authenticated, tickwork_worker', own_table);
-    execute format('grant select, insert, update, delete on public.%I to service_role', own_table);
-  end loop;
-end
-$$;
+select tickwork.guard_table(
+  'public.document_types',
+  members => 'select', worker => 'select', service => 'select, insert, update, delete', queue => 'select'
+);
+select tickwork.guard_table(
+  'public.document_words',
+  members => 'select', worker => 'select, insert, update', service => 'select, insert, update, delete', queue => null
+);
+select tickwork.guard_table(
+  'public.document_corrections',
+  members => 'select', worker => 'select', service => 'select, insert, update, delete',
+  queue => 'select, insert, update'
+);
 
 create policy everybody_signed_in_reads_common_types on public.document_types
 for select to authenticated, tickwork_worker
 using (tenant_id is null);
-
-create policy the_worker_adds_document_words on public.document_words
-for insert to tickwork_worker
-with check (
-  tenant_id = (select tickwork.held_tenant())
-  -- Foreign keys look past row-level security.
-  and document_id in (select documents.id from public.documents)
-);
-
-create policy the_worker_replaces_document_words on public.document_words
-for update to tickwork_worker
-using (tenant_id = (select tickwork.held_tenant()))
-with check (
-  tenant_id = (select tickwork.held_tenant())
-  and document_id in (select documents.id from public.documents)
-);
-
-grant insert, update on public.document_words to tickwork_worker;
-grant select on public.document_types to tickwork_owner;
-grant select, insert, update on public.document_corrections to tickwork_owner;
 
 create function tickwork.correct_document_type(document_id uuid, doc_type text)
 returns public.documents
@@ -187,13 +153,9 @@ comment on function public.correct_document_type is
   'Sets what a document is, on a member''s word, and the folder where such documents belong. From then on the '
   'classifier leaves it alone and learns from it for this tenant. Raises TWDOC, TWTYD.';
 
-alter function tickwork.correct_document_type owner to tickwork_owner;
-
-revoke execute on function tickwork.correct_document_type, public.correct_document_type
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.correct_document_type, public.correct_document_type
-to authenticated, service_role;
+-- Whoever writes a type evaluates it.
+select tickwork.open_verbs('service_role', array['is_evidence']);
+select tickwork.open_verbs('authenticated, service_role', array['correct_document_type']);
 
 
 -- The types that every tenant has. infra/classifier/train.py writes what stands between the marks.

@@ -19,17 +19,7 @@ comment on table tickwork.secrets is
   'functions, never here.';
 comment on column tickwork.secrets.owner is 'What it belongs to: connector:<id>, endpoint:<id>, or tenant.';
 
-alter table tickwork.secrets enable row level security;
-alter table tickwork.secrets force row level security;
-
-create policy the_queue_manages_secrets on tickwork.secrets
-for all
-to tickwork_owner
-using (true)
-with check (true);
-
-revoke all on tickwork.secrets from public, anon, authenticated, service_role;
-grant select, insert, update, delete on tickwork.secrets to tickwork_owner;
+select tickwork.guard_table('tickwork.secrets');
 
 do $$
 begin
@@ -290,32 +280,5 @@ $$;
 comment on function tickwork.read_secrets is
   'The secrets of the tenant whose job is held in this transaction; none without such a job.';
 
-alter function tickwork.forget_in_vault owner to tickwork_owner;
-alter function tickwork.store_secret owner to tickwork_owner;
-alter function tickwork.rename_secret owner to tickwork_owner;
-alter function tickwork.drop_secrets owner to tickwork_owner;
-alter function tickwork.list_secrets owner to tickwork_owner;
-alter function tickwork.keep_secret owner to tickwork_owner;
-alter function tickwork.read_secrets owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.put_secret,
-  tickwork.forget_in_vault,
-  tickwork.store_secret,
-  tickwork.rename_secret,
-  tickwork.drop_secrets,
-  tickwork.list_secrets,
-  tickwork.keep_secret,
-  tickwork.read_secrets
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.put_secret to tickwork_owner;
-
-grant execute on function
-  tickwork.store_secret,
-  tickwork.rename_secret,
-  tickwork.drop_secrets,
-  tickwork.list_secrets
-to service_role;
-
-grant execute on function tickwork.keep_secret, tickwork.read_secrets to tickwork_worker;
+select tickwork.open_verbs('service_role', array['store_secret', 'rename_secret', 'drop_secrets', 'list_secrets']);
+select tickwork.open_verbs('tickwork_worker', array['keep_secret', 'read_secrets']);

@@ -129,39 +129,10 @@ before insert on public.webhook_endpoints
 for each row
 execute function tickwork.count_endpoints();
 
-alter function tickwork.count_endpoints owner to tickwork_owner;
-
-alter table public.webhook_endpoints enable row level security;
-alter table public.webhook_endpoints force row level security;
-
-create policy members_see_their_endpoints on public.webhook_endpoints
-for select to authenticated
-using (
-  tenant_id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
+select tickwork.guard_table(
+  'public.webhook_endpoints',
+  members => 'select', worker => 'select', service => 'select, insert, update, delete', queue => 'select, update'
 );
 
-create policy the_worker_reads_endpoints on public.webhook_endpoints
-for select to tickwork_worker
-using (tenant_id = (select tickwork.held_tenant()));
-
-create policy the_queue_keeps_endpoints on public.webhook_endpoints
-for all to tickwork_owner
-using (true)
-with check (true);
-
-revoke all on public.webhook_endpoints from public, anon, authenticated, service_role;
-grant select on public.webhook_endpoints to authenticated, tickwork_worker;
-grant select, update on public.webhook_endpoints to tickwork_owner;
-grant select, insert, update, delete on public.webhook_endpoints to service_role;
-
-revoke execute on function
-  tickwork.hears,
-  tickwork.hears_of_jobs,
-  tickwork.are_event_types,
-  tickwork.count_endpoints
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.hears to tickwork_owner;
 -- Whoever inserts or updates evaluates them.
-grant execute on function tickwork.hears_of_jobs, tickwork.are_event_types to service_role, tickwork_owner;
+select tickwork.open_verbs('service_role', array['hears_of_jobs', 'are_event_types']);

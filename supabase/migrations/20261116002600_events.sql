@@ -56,31 +56,5 @@ create index webhook_deliveries_by_job on public.webhook_deliveries (job_id);
 create index webhook_deliveries_without_a_job on public.webhook_deliveries (tenant_id, created_at)
 where job_id is null and status = 'pending';
 
-do $$
-declare
-  own_table text;
-begin
-  foreach own_table in array array['events', 'webhook_deliveries']
-  loop
-    execute format('alter table public.%I enable row level security', own_table);
-    execute format('alter table public.%I force row level security', own_table);
-    execute format(
-      'create policy members_see_their_%1$s on public.%1$I for select to authenticated '
-      'using (tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_is_platform_admin()))',
-      own_table
-    );
-    execute format(
-      'create policy the_worker_reads_%1$s on public.%1$I for select to tickwork_worker '
-      'using (tenant_id = (select tickwork.held_tenant()))',
-      own_table
-    );
-    execute format(
-      'create policy the_queue_keeps_%1$s on public.%1$I for all to tickwork_owner using (true) with check (true)',
-      own_table
-    );
-    execute format('revoke all on public.%I from public, anon, authenticated, service_role', own_table);
-    execute format('grant select on public.%I to authenticated, service_role, tickwork_worker', own_table);
-    execute format('grant select, insert, update, delete on public.%I to tickwork_owner', own_table);
-  end loop;
-end
-$$;
+select tickwork.guard_table('public.events', members => 'select', worker => 'select', service => 'select');
+select tickwork.guard_table('public.webhook_deliveries', members => 'select', worker => 'select', service => 'select');

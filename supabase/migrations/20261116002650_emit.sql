@@ -1,6 +1,6 @@
 -- An event and its deliveries are committed together with what made it happen, or not at all.
 
-create function tickwork.emit_event(tenant_id uuid, type text, aggregate text, payload jsonb)
+create function tickwork.add_event(tenant_id uuid, type text, aggregate text, payload jsonb)
 returns uuid
 language plpgsql
 volatile
@@ -10,10 +10,10 @@ declare
   event public.events;
   delivery_ids uuid[];
 begin
-  perform tickwork.check_event(emit_event.type, emit_event.aggregate, emit_event.payload);
+  perform tickwork.check_event(add_event.type, add_event.aggregate, add_event.payload);
 
   insert into public.events (tenant_id, type, aggregate, payload)
-  values (emit_event.tenant_id, emit_event.type, emit_event.aggregate, coalesce(emit_event.payload, '{}'))
+  values (add_event.tenant_id, add_event.type, add_event.aggregate, coalesce(add_event.payload, '{}'))
   returning events.* into event;
 
   with made as (
@@ -37,7 +37,7 @@ begin
 end
 $$;
 
-comment on function tickwork.emit_event is
+comment on function tickwork.add_event is
   '-> queued. For other functions of the queue: stores the event and enqueues a delivery for each endpoint that wants '
   'it, in the caller''s transaction. Raises TWARG, TWPAY, TWBIG, never TWFUL.';
 
@@ -65,22 +65,16 @@ volatile
 set search_path = ''
 as $$
 begin
-  perform tickwork.insert_missing_jobs(array(
-    select row(
-      webhook_deliveries.job_id,
+  perform tickwork.insert_new_jobs(array(
+    select tickwork.new_job(
       webhook_deliveries.tenant_id,
       'deliver_webhook',
       jsonb_build_object('webhook_delivery_id', webhook_deliveries.id),
-      0,
-      null,
-      null,
-      null,
-      tickwork.endpoint_lane(webhook_deliveries.webhook_endpoint_id),
-      null,
-      null,
-      'event',
-      webhook_deliveries.event_id::text
-    )::tickwork.job_request
+      lane => tickwork.endpoint_lane(webhook_deliveries.webhook_endpoint_id),
+      source => 'event',
+      source_ref => webhook_deliveries.event_id::text,
+      id => webhook_deliveries.job_id
+    )
     from unnest(enqueue_deliveries.delivery_ids) as delivery(id)
     join public.webhook_deliveries on webhook_deliveries.id = delivery.id
   ));
@@ -139,14 +133,7 @@ begin
   from public.organizations
   where organizations.id = enqueue_late_deliveries_of.tenant_id;
 
-  select count(*) into queued
-  from (
-    select
-    from public.jobs
-    where jobs.tenant_id = enqueue_late_deliveries_of.tenant_id
-      and jobs.status = 'queued'
-    limit most
-  ) as counted;
+  queued := tickwork.count_queued(enqueue_late_deliveries_of.tenant_id, most);
 
   with late as (
     select webhook_deliveries.id
@@ -155,7 +142,7 @@ begin
       and webhook_deliveries.job_id is null
       and webhook_deliveries.status = 'pending'
     order by webhook_deliveries.tenant_id, webhook_deliveries.created_at
-    limit least(most - queued, 1000)
+    limit greatest(least(most - queued, 1000), 0)
     for no key update skip locked
   ),
   numbered as (
@@ -205,7 +192,7 @@ comment on function tickwork.end_deliveries is
 
 -- Who may say that something happened: the application's backend, and a worker for the tenant whose job it holds.
 
-create function tickwork.emit_event_as_service(tenant_id uuid, type text, aggregate text, payload jsonb)
+create function tickwork.emit_event(tenant_id uuid, type text, aggregate text, payload jsonb)
 returns uuid
 language plpgsql
 volatile
@@ -213,14 +200,14 @@ security definer -- nobody may write events itself
 set search_path = ''
 as $$
 begin
-  perform tickwork.check_caller(emit_event_as_service.tenant_id);
+  perform tickwork.check_caller(emit_event.tenant_id);
   perform tickwork.wait_for_disk();
 
-  return tickwork.emit_event(
-    emit_event_as_service.tenant_id,
-    emit_event_as_service.type,
-    emit_event_as_service.aggregate,
-    emit_event_as_service.payload
+  return tickwork.add_event(
+    emit_event.tenant_id,
+    emit_event.type,
+    emit_event.aggregate,
+    emit_event.payload
   );
 end
 $$;
@@ -231,7 +218,7 @@ language sql
 volatile
 set search_path = ''
 as $$
-  select tickwork.emit_event_as_service(
+  select tickwork.emit_event(
     emit_event.tenant_id, emit_event.type, emit_event.aggregate, emit_event.payload
   );
 $$;
@@ -255,7 +242,7 @@ begin
       using errcode = 'TWLSE', hint = 'Call hold_job first.';
   end if;
 
-  return tickwork.emit_event(tenant_id, emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
+  return tickwork.add_event(tenant_id, emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
 end
 $$;
 
@@ -272,32 +259,5 @@ comment on function public.emit_held_event is
   '-> queued. As emit_event, for the tenant of the job held by hold_job in this transaction: what a handler writes '
   'with its completion. Raises TWLSE, TWARG, TWPAY, TWBIG.';
 
-alter function tickwork.emit_event_as_service owner to tickwork_owner;
-alter function tickwork.emit_held_event owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.emit_event,
-  tickwork.check_event,
-  tickwork.enqueue_deliveries,
-  tickwork.endpoint_lane,
-  tickwork.enqueue_late_deliveries,
-  tickwork.enqueue_late_deliveries_of,
-  tickwork.end_deliveries,
-  tickwork.emit_event_as_service,
-  tickwork.emit_held_event,
-  public.emit_event,
-  public.emit_held_event
-from public, anon, authenticated, service_role;
-
-grant execute on function
-  tickwork.emit_event,
-  tickwork.check_event,
-  tickwork.enqueue_deliveries,
-  tickwork.endpoint_lane,
-  tickwork.enqueue_late_deliveries,
-  tickwork.enqueue_late_deliveries_of,
-  tickwork.end_deliveries
-to tickwork_owner;
-
-grant execute on function public.emit_event, tickwork.emit_event_as_service to service_role;
-grant execute on function public.emit_held_event, tickwork.emit_held_event to tickwork_worker;
+select tickwork.open_verbs('service_role', array['emit_event']);
+select tickwork.open_verbs('tickwork_worker', array['emit_held_event']);

@@ -26,6 +26,28 @@ $$;
 comment on function tickwork.is_heard_of is
   'Whether the tenant wants to hear of this event of a job, or, where none is given, of any.';
 
+create function tickwork.result_to_tell(result jsonb)
+returns jsonb
+language sql
+immutable
+set search_path = ''
+as $$
+  select case
+    when result_to_tell.result is null then '{}'
+    -- What would make the event's payload too large, too deep or unreadable must not undo the end of the job.
+    when octet_length(result_to_tell.result::text) > 32768
+      or jsonb_path_exists(
+        result_to_tell.result, 'strict $.**{31} ? (@.type() == "object" || @.type() == "array")'
+      )
+      or result_to_tell.result::text ~ '[0-9]{255}'
+    then '{"result_left_out": true}'
+    else jsonb_build_object('result', result_to_tell.result)
+  end;
+$$;
+
+comment on function tickwork.result_to_tell is
+  'What an event says of the result: the result itself, or that it is left out. Whoever may read it asks for it then.';
+
 create function tickwork.emit_job_events(job_ids uuid[])
 returns void
 language plpgsql
@@ -33,11 +55,10 @@ volatile
 set search_path = ''
 as $$
 begin
-  perform tickwork.emit_event(
+  perform tickwork.add_event(
     jobs.tenant_id,
     'job.' || jobs.status,
     'job:' || jobs.id,
-    -- Of the result only that there is one: it may be large, and whoever may read it asks for it.
     jsonb_strip_nulls(jsonb_build_object(
       'job_id', jobs.id,
       'type', jobs.type,
@@ -47,9 +68,14 @@ begin
       'correlation_id', jobs.correlation_id,
       'error_code', jobs.error_code,
       'error_message', left(jobs.error_message, 1000),
+      'error', case
+        when jobs.error_code is not null then
+          jsonb_build_object('code', jobs.error_code, 'message', left(jobs.error_message, 1000))
+      end,
+      'created_by', jobs.created_by,
       'created_at', jobs.created_at,
       'finished_at', jobs.finished_at
-    ))
+    )) || tickwork.result_to_tell(jobs.result)
   )
   from unnest(emit_job_events.job_ids) as ended(id)
   join public.jobs on jobs.id = ended.id
@@ -63,10 +89,12 @@ comment on function tickwork.emit_job_events is
 
 revoke execute on function
   tickwork.is_heard_of,
+  tickwork.result_to_tell,
   tickwork.emit_job_events
 from public, anon, authenticated, service_role;
 
 grant execute on function
   tickwork.is_heard_of,
+  tickwork.result_to_tell,
   tickwork.emit_job_events
 to tickwork_owner;

@@ -112,41 +112,11 @@ begin
     perform tickwork.bound_lane(family, (endpoint).tenant_id, lane, null, null);
   elsif (endpoint).breaker = 'open' then
     perform tickwork.bound_lane(family, (endpoint).tenant_id, lane, null, 60);
-    perform tickwork.hasten_deliveries((endpoint).tenant_id, (endpoint).id);
+    perform tickwork.hasten_lane(family, (endpoint).tenant_id, lane);
     perform tickwork.free_lane(family, (endpoint).tenant_id, lane);
   end if;
 end
 $$;
-
-create function tickwork.hasten_deliveries(tenant_id uuid, webhook_endpoint_id uuid)
-returns void
-language plpgsql
-volatile
-set search_path = ''
-as $$
-declare
-  family constant text := tickwork.delivery_family();
-  lane constant text := tickwork.endpoint_lane(hasten_deliveries.webhook_endpoint_id);
-  waits_in constant bigint := tickwork.line_id(family, 'deliver_webhook', 0, hasten_deliveries.tenant_id, lane);
-  due_by constant timestamptz := clock_timestamp();
-begin
-  update public.jobs
-  set
-    run_at = due_by,
-    updated_at = due_by
-  where jobs.tenant_id = hasten_deliveries.tenant_id
-    and tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane) = waits_in
-    and jobs.status = 'queued'
-    and jobs.run_at > due_by;
-
-  perform tickwork.wake_line(row(
-    family, 'deliver_webhook', 0, hasten_deliveries.tenant_id, lane, due_by, 1
-  )::tickwork.place);
-end
-$$;
-
-comment on function tickwork.hasten_deliveries is
-  'What waits for its next attempt because the endpoint was down need not wait any longer.';
 
 create function tickwork.delivery_family()
 returns text
@@ -172,7 +142,7 @@ begin
     disabled_reason = left(disable_endpoint.reason, 500)
   where webhook_endpoints.id = (endpoint).id;
 
-  perform tickwork.emit_event(
+  perform tickwork.add_event(
     (endpoint).tenant_id,
     'webhook_endpoint.disabled',
     'webhook_endpoint:' || (endpoint).id,
@@ -195,40 +165,15 @@ comment on function tickwork.disable_endpoint is
 create function tickwork.follow_endpoint()
 returns trigger
 language plpgsql
-security definer -- nobody may touch jobs, lanes, holds and secrets
+security definer -- nobody may touch jobs, secrets and the rules of lanes
 set search_path = ''
 as $$
 declare
   lane constant text := tickwork.endpoint_lane(old.id);
-  waits_in constant bigint := tickwork.line_id(
-    tickwork.delivery_family(), 'deliver_webhook', 0, old.tenant_id, lane
-  );
-  cancelled uuid[];
 begin
-  with ended as (
-    update public.jobs
-    set
-      status = 'cancelled',
-      error_code = 'ENDPOINT_DISABLED',
-      error_message = 'The endpoint was disabled or deleted',
-      updated_at = clock_timestamp(),
-      finished_at = clock_timestamp()
-    -- One that is just being claimed finds the endpoint as it is then. To wait for it would be to wait in a circle.
-    where jobs.id = any (array(
-      select waiting.id
-      from public.jobs as waiting
-      where waiting.tenant_id = old.tenant_id
-        and tickwork.line_id(waiting.family, waiting.type, waiting.priority, waiting.tenant_id, waiting.lane) = waits_in
-        and waiting.status = 'queued'
-      for no key update skip locked
-    ))
-    returning jobs.id
-  )
-  select array_agg(ended.id)
-  into cancelled
-  from ended;
-
-  perform tickwork.end_deliveries(cancelled);
+  perform tickwork.cancel_lane(
+    tickwork.delivery_family(), old.tenant_id, lane, 'ENDPOINT_DISABLED', 'The endpoint was disabled or deleted'
+  );
 
   update public.webhook_deliveries
   set
@@ -245,11 +190,8 @@ begin
       and secrets.owner = lane;
   end if;
 
-  if exists (select from public.organizations where organizations.id = old.tenant_id) then
-    perform tickwork.bound_lane(tickwork.delivery_family(), old.tenant_id, lane, null, null);
-    perform tickwork.free_lane(tickwork.delivery_family(), old.tenant_id, lane);
-  end if;
-
+  perform tickwork.bound_lane(tickwork.delivery_family(), old.tenant_id, lane, null, null);
+  perform tickwork.free_lane(tickwork.delivery_family(), old.tenant_id, lane);
   return null;
 end
 $$;
@@ -287,25 +229,3 @@ before update of status on public.webhook_endpoints
 for each row
 when (old.status is distinct from new.status)
 execute function tickwork.start_afresh();
-
-alter function tickwork.follow_endpoint owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.judge_endpoint,
-  tickwork.open_breaker,
-  tickwork.close_breaker,
-  tickwork.hasten_deliveries,
-  tickwork.delivery_family,
-  tickwork.disable_endpoint,
-  tickwork.follow_endpoint,
-  tickwork.start_afresh
-from public, anon, authenticated, service_role;
-
-grant execute on function
-  tickwork.judge_endpoint,
-  tickwork.open_breaker,
-  tickwork.close_breaker,
-  tickwork.hasten_deliveries,
-  tickwork.delivery_family,
-  tickwork.disable_endpoint
-to tickwork_owner;

@@ -14,7 +14,7 @@ create function tickwork.note_delivery(
 returns void
 language plpgsql
 volatile
-security definer -- the worker may not write deliveries, endpoints, holds and limits itself
+security definer -- the worker may not write deliveries, endpoints and the rules of lanes itself
 set search_path = ''
 as $$
 declare
@@ -118,13 +118,4 @@ begin
 end
 $$;
 
-alter function tickwork.note_delivery owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.raise_no_delivery,
-  tickwork.note_delivery,
-  public.note_delivery
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.raise_no_delivery to tickwork_owner;
-grant execute on function public.note_delivery, tickwork.note_delivery to tickwork_worker;
+select tickwork.open_verbs('tickwork_worker', array['note_delivery']);

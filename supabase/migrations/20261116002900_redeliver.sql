@@ -1,4 +1,4 @@
--- Deliveries made again or for a test, and events that are forgotten: failed, delivered -> pending, and -> gone.
+-- Deliveries made again or for a test: failed, delivered -> pending.
 
 create function tickwork.redeliver_webhook(webhook_delivery_id uuid)
 returns public.webhook_deliveries
@@ -139,17 +139,6 @@ begin
 end
 $$;
 
-create function tickwork.may_act_for(tenant_id uuid)
-returns boolean
-language sql
-stable
-set search_path = ''
-as $$
-  select tickwork.caller_is_service()
-    or tickwork.caller_is_platform_admin()
-    or may_act_for.tenant_id in (select tickwork.caller_tenants());
-$$;
-
 create function tickwork.lock_endpoint_for_caller(webhook_endpoint_id uuid)
 returns public.webhook_endpoints
 language plpgsql
@@ -225,90 +214,6 @@ comment on function public.test_webhook is
   '-> queued. Sends the event webhook_endpoint.test to one endpoint, whatever its filters say, and answers the '
   'delivery. Raises TWEND, TWSTA.';
 
-
--- -> gone
-
-create function tickwork.purge_events(older_than interval, batch_size integer)
-returns integer
-language plpgsql
-volatile
-security definer -- nobody may delete events itself
-set search_path = ''
-as $$
-declare
-  purged integer;
-begin
-  perform tickwork.check_purge(purge_events.older_than, purge_events.batch_size);
-
-  with old_events as (
-    select events.id
-    from public.events
-    where events.occurred_at < now() - purge_events.older_than
-      and not exists (
-        select
-        from public.webhook_deliveries
-        where webhook_deliveries.tenant_id = events.tenant_id
-          and webhook_deliveries.event_id = events.id
-          and webhook_deliveries.status = 'pending'
-      )
-    order by events.occurred_at
-    limit purge_events.batch_size
-    for update skip locked
-  )
-  delete from public.events
-  using old_events
-  where events.id = old_events.id;
-
-  get diagnostics purged = row_count;
-  return purged;
-end
-$$;
-
-create function public.purge_events(older_than interval, batch_size integer default 1000)
-returns integer
-language sql
-volatile
-set search_path = ''
-as $$
-  select tickwork.purge_events(purge_events.older_than, purge_events.batch_size);
-$$;
-
-comment on function public.purge_events is
-  '-> gone. Deletes one batch of the events that happened so long ago, with their deliveries, the oldest first, and '
-  'answers how many. What is still to be delivered stays. Call it again until it answers 0. Raises TWARG.';
-
-alter function tickwork.redeliver_webhook owner to tickwork_owner;
-alter function tickwork.redeliver_webhooks owner to tickwork_owner;
-alter function tickwork.test_webhook owner to tickwork_owner;
-alter function tickwork.purge_events owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.redeliver,
-  tickwork.may_act_for,
-  tickwork.lock_endpoint_for_caller,
-  tickwork.redeliver_webhook,
-  tickwork.redeliver_webhooks,
-  tickwork.test_webhook,
-  tickwork.purge_events,
-  public.redeliver_webhook,
-  public.redeliver_webhooks,
-  public.test_webhook,
-  public.purge_events
-from public, anon, authenticated, service_role;
-
-grant execute on function
-  tickwork.redeliver,
-  tickwork.may_act_for,
-  tickwork.lock_endpoint_for_caller
-to tickwork_owner;
-
-grant execute on function
-  public.redeliver_webhook,
-  public.redeliver_webhooks,
-  public.test_webhook,
-  tickwork.redeliver_webhook,
-  tickwork.redeliver_webhooks,
-  tickwork.test_webhook
-to authenticated, service_role;
-
-grant execute on function public.purge_events, tickwork.purge_events to service_role;
+select tickwork.open_verbs('authenticated, service_role', array[
+  'redeliver_webhook', 'redeliver_webhooks', 'test_webhook'
+]);

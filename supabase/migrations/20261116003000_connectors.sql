@@ -70,43 +70,15 @@ comment on column public.connector_folders.cursor is
   'The provider''s word for it, saved together with the items that it led to; null is the beginning.';
 comment on column public.connector_folders.is_listed is 'Whether the listing that was begun has come to its end.';
 
-alter table public.connectors enable row level security;
-alter table public.connectors force row level security;
-alter table public.connector_folders enable row level security;
-alter table public.connector_folders force row level security;
-
-create policy members_see_their_connectors on public.connectors
-for select to authenticated
-using (
-  tenant_id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
+select tickwork.guard_table(
+  'public.connectors',
+  members => 'select', worker => 'select, update', service => 'select, insert, update, delete', queue => 'select'
 );
-
-create policy the_worker_keeps_connectors on public.connectors
-for all to tickwork_worker
-using (tenant_id = (select tickwork.held_tenant()))
-with check (tenant_id = (select tickwork.held_tenant()));
-
-create policy the_worker_keeps_folders on public.connector_folders
-for all to tickwork_worker
-using (tenant_id = (select tickwork.held_tenant()))
-with check (tenant_id = (select tickwork.held_tenant()));
-
-create policy the_queue_reads_connectors on public.connectors
-for select to tickwork_owner
-using (true);
-
-create policy the_queue_reads_folders on public.connector_folders
-for select to tickwork_owner
-using (true);
-
-revoke all on public.connectors, public.connector_folders from public, anon, authenticated, service_role;
--- Not the folders: a cursor is of use to imports only.
-grant select on public.connectors to authenticated;
-grant select on public.connectors, public.connector_folders to tickwork_owner;
-grant select, insert, update, delete on public.connectors, public.connector_folders to service_role;
-grant select, update on public.connectors to tickwork_worker;
-grant select, insert, update on public.connector_folders to tickwork_worker;
+-- Not for members: a cursor is of use to imports only.
+select tickwork.guard_table(
+  'public.connector_folders',
+  worker => 'select, insert, update', service => 'select, insert, update, delete', queue => 'select'
+);
 
 create function tickwork.connector_lane(connector_id uuid)
 returns text
@@ -117,13 +89,12 @@ return 'connector:' || connector_id::text;
 create function tickwork.make_lane_of_connector()
 returns trigger
 language plpgsql
-security definer -- nobody may touch lanes
+security definer -- nobody may touch the rules of lanes
 set search_path = ''
 as $$
 begin
   -- Two imports of one drive at once would read the same changes, and providers count that against it.
-  insert into tickwork.lanes (family, tenant_id, lane, max_running)
-  values ('import', new.tenant_id, tickwork.connector_lane(new.id), 1);
+  perform tickwork.bound_lane('import', new.tenant_id, tickwork.connector_lane(new.id), 1, null);
 
   return null;
 end
@@ -132,7 +103,7 @@ $$;
 create function tickwork.forget_connector()
 returns trigger
 language plpgsql
-security definer -- nobody may touch secrets and lanes
+security definer -- nobody may touch secrets and the rules of lanes
 set search_path = ''
 as $$
 begin
@@ -140,11 +111,8 @@ begin
   where secrets.tenant_id = old.tenant_id
     and secrets.owner = tickwork.connector_lane(old.id);
 
-  delete from tickwork.lanes
-  where lanes.family = 'import'
-    and lanes.tenant_id = old.tenant_id
-    and lanes.lane = tickwork.connector_lane(old.id);
-
+  perform tickwork.bound_lane('import', old.tenant_id, tickwork.connector_lane(old.id), null, null);
+  perform tickwork.free_lane('import', old.tenant_id, tickwork.connector_lane(old.id));
   return null;
 end
 $$;
@@ -158,14 +126,3 @@ create trigger forget_connector
 after delete on public.connectors
 for each row
 execute function tickwork.forget_connector();
-
-alter function tickwork.make_lane_of_connector owner to tickwork_owner;
-alter function tickwork.forget_connector owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.connector_lane,
-  tickwork.make_lane_of_connector,
-  tickwork.forget_connector
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.connector_lane to tickwork_owner;

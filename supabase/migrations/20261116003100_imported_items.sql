@@ -58,22 +58,7 @@ before update on public.imported_items
 for each row
 execute function tickwork.note_update();
 
-alter table public.imported_items enable row level security;
-alter table public.imported_items force row level security;
-
-create policy members_see_their_items on public.imported_items
-for select to authenticated
-using (
-  tenant_id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
+select tickwork.guard_table(
+  'public.imported_items',
+  members => 'select', worker => 'select, insert, update', service => 'select, insert, update, delete', queue => null
 );
-
-create policy the_worker_keeps_items on public.imported_items
-for all to tickwork_worker
-using (tenant_id = (select tickwork.held_tenant()))
-with check (tenant_id = (select tickwork.held_tenant()));
-
-revoke all on public.imported_items from public, anon, authenticated, service_role;
-grant select on public.imported_items to authenticated;
-grant select, insert, update, delete on public.imported_items to service_role;
-grant select, insert, update on public.imported_items to tickwork_worker;

@@ -1,9 +1,9 @@
 -- -> queued, for a connector: because somebody wants it, or because the provider says that something has changed.
 
-insert into public.job_types (key, family, description, timeout_seconds)
+insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
 values
-  ('check_connector', 'import', 'See whether a provider still takes the token of a connector', 60),
-  ('watch_connector', 'import', 'Have a provider notify us of changes', 60);
+  ('check_connector', 'import', 'See whether a provider still takes the token of a connector', 60, 'member'),
+  ('watch_connector', 'import', 'Have a provider notify us of changes', 60, 'member');
 
 -- Each attempt goes on where the last one was: a worker that is stopped often is no reason to give up.
 update public.job_types
@@ -36,10 +36,15 @@ begin
   foreach key in array array[usual_key, usual_key || ' next']
   loop
     select * into job
-    from tickwork.insert_jobs(array[row(
-      gen_random_uuid(), connector.tenant_id, 'import_' || connector.provider, payload, enqueue_import.priority, null,
-      null, key, tickwork.connector_lane(connector.id), null, null, enqueue_import.source, null
-    )::tickwork.job_request]);
+    from tickwork.insert_jobs(array[tickwork.new_job(
+      connector.tenant_id,
+      'import_' || connector.provider,
+      payload,
+      priority => enqueue_import.priority,
+      dedupe_key => key,
+      lane => tickwork.connector_lane(connector.id),
+      source => enqueue_import.source
+    )]);
 
     exit when job.status <> 'running';
   end loop;
@@ -62,11 +67,7 @@ begin
   select * into connector
   from public.connectors
   where connectors.id = request_import.connector_id
-    and (
-      tickwork.caller_is_service()
-      or tickwork.caller_is_platform_admin()
-      or connectors.tenant_id in (select tickwork.caller_tenants())
-    );
+    and tickwork.may_act_for(connectors.tenant_id);
 
   -- The same answer for a foreign and a missing connector: ids are nobody else's business.
   if not found then
@@ -86,6 +87,8 @@ begin
       using errcode = 'TWARG', hint = 'Connect it again, or set its status to active.';
   end if;
 
+  perform tickwork.check_enqueuer(connector.tenant_id, array['import_' || connector.provider]);
+
   job := tickwork.enqueue_import(
     connector, request_import.remote_path, request_import.files, request_import.priority, 'manual'
   );
@@ -104,7 +107,7 @@ create function public.request_import(
   connector_id uuid,
   remote_path text default '',
   files jsonb default null,
-  priority integer default 0
+  priority integer default null
 )
 returns tickwork.enqueued_jobs
 language sql
@@ -177,17 +180,5 @@ comment on function public.note_changes is
   '-> queued. What a verified notification of a provider leads to: one import for each active connector that is meant, '
   'of the folders that were imported before. Answers nothing, whether or not there is such a connector.';
 
-alter function tickwork.request_import owner to tickwork_owner;
-alter function tickwork.note_changes owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.enqueue_import,
-  tickwork.request_import,
-  public.request_import,
-  tickwork.note_changes,
-  public.note_changes
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.enqueue_import to tickwork_owner;
-grant execute on function public.request_import, tickwork.request_import to authenticated, service_role;
-grant execute on function public.note_changes, tickwork.note_changes to tickwork_worker, service_role;
+select tickwork.open_verbs('authenticated, service_role', array['request_import']);
+select tickwork.open_verbs('tickwork_worker, service_role', array['note_changes']);

@@ -45,23 +45,10 @@ comment on table tickwork.ticks is
   'That cron was here, how many jobs it found due, up to the limit, and what it asked for.';
 comment on table tickwork.call_secrets is 'What calls are signed with, where there is no Supabase Vault.';
 
-do $$
-declare
-  inner_table text;
-begin
-  foreach inner_table in array array['functions', 'call_tokens', 'ticks', 'call_secrets']
-  loop
-    execute format('alter table tickwork.%I enable row level security', inner_table);
-    execute format('alter table tickwork.%I force row level security', inner_table);
-    execute format(
-      'create policy the_queue_keeps_%1$s on tickwork.%1$I for all to tickwork_owner using (true) with check (true)',
-      inner_table
-    );
-    execute format('revoke all on tickwork.%I from public, anon, authenticated, service_role', inner_table);
-    execute format('grant select, insert, update, delete on tickwork.%I to tickwork_owner', inner_table);
-  end loop;
-end
-$$;
+select tickwork.guard_table(inner_table)
+from unnest(array[
+  'tickwork.functions', 'tickwork.call_tokens', 'tickwork.ticks', 'tickwork.call_secrets'
+]::regclass[]) as inner_table;
 
 
 -- HMAC-SHA256 (RFC 2104), because not every server has pgcrypto.
@@ -165,9 +152,3 @@ comment on function tickwork.call_secret is
   'What calls are signed with: from Supabase Vault, or where there is none from call_secrets. Raises TWCRN.';
 comment on function tickwork.call_function is
   'Asks pg_net for one signed call of a function when this transaction commits. Answers its id there. Raises TWCRN.';
-
-
-revoke execute on function tickwork.hmac_sha256, tickwork.call_secret, tickwork.call_function
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.hmac_sha256, tickwork.call_secret, tickwork.call_function to tickwork_owner;

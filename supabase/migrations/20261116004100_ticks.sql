@@ -3,80 +3,38 @@
 create function tickwork.count_due(family text, most integer)
 returns integer
 language plpgsql
-stable
+volatile
 set search_path = ''
 as $$
 declare
-  due_by constant timestamptz := clock_timestamp();
-  found_wakes integer;
-  found_jobs integer;
+  types constant text[] := array(
+    select family_types.type
+    from tickwork.family_types
+    where family_types.family = count_due.family
+      and not family_types.is_paused
+      and family_types.full_until < clock_timestamp()
+  );
+  turns constant tickwork.turn[] := (
+    tickwork.next_turns(count_due.family, types, true, count_due.most, '{}', tickwork.read_pointer(count_due.family))
+  ).turns;
 begin
-  with due_wakes as (
-    select wakes.type, wakes.priority, wakes.tenant_id, wakes.lane, wakes.is_for_line
-    from tickwork.wakes
-    where wakes.family = count_due.family
-      and wakes.wake_at <= due_by
-    order by wakes.family, wakes.wake_at
-    limit 1000
-  ),
-  woken as (
-    select distinct due_wakes.type, due_wakes.priority, due_wakes.tenant_id, due_wakes.lane, due_wakes.is_for_line
-    from due_wakes
-  ),
-  -- Lines that the next claim would serve, and those that it would open first.
-  due_lines as (
-    select turns.tenant_id, lines.id
-    from tickwork.served_types
-    join tickwork.turns on turns.family = served_types.family and turns.type = served_types.type and turns.is_open
-    join tickwork.lines on lines.turn_id = turns.id and lines.is_open
-    where served_types.family = count_due.family
-      and not served_types.is_held
-      and served_types.full_until < due_by
-    union
-    select
-      woken.tenant_id,
-      tickwork.line_id(count_due.family, woken.type, woken.priority, woken.tenant_id, woken.lane)
-    from woken
-    where woken.is_for_line
-      and not tickwork.is_held(tickwork.family_scope(count_due.family))
-      and not tickwork.is_held(tickwork.type_scope(woken.type))
-      and not tickwork.is_held(tickwork.tenant_scope(woken.tenant_id))
-      and not tickwork.is_held(tickwork.lane_scope(count_due.family, woken.tenant_id, woken.lane))
-    union
-    select woken.tenant_id, lines.id
-    from woken
-    join tickwork.lines
-      on lines.turn_id = tickwork.turn_id(count_due.family, woken.type, woken.priority, woken.tenant_id)
-      and lines.is_open
-    where not woken.is_for_line
-  )
-  select
-    (select count(*) from due_wakes),
-    (
-      select count(*)
-      from (
+  return (
+    select count(*)
+    from (
+      select
+      from unnest(turns) as turn
+      cross join unnest(turn.types) as served(type)
+      cross join lateral (
         select
-        from due_lines
-        cross join lateral (
-          select
-          from public.jobs
-          where jobs.tenant_id = due_lines.tenant_id
-            and tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane) = due_lines.id
-            and jobs.status = 'queued'
-            and jobs.run_at <= due_by
-          order by
-            jobs.tenant_id,
-            tickwork.line_id(jobs.family, jobs.type, jobs.priority, jobs.tenant_id, jobs.lane),
-            jobs.run_at
-          limit count_due.most
-        ) as due_jobs
+        from tickwork.waiting
+        where waiting.family = count_due.family
+          and waiting.type = served.type
+          and waiting.tenant_number = turn.tenant_number
         limit count_due.most
-      ) as counted
-    )
-  into found_wakes, found_jobs;
-
-  -- So many wakes hide what is behind them until a claim takes them away: let one come.
-  return case when found_wakes = 1000 then greatest(found_jobs, 1) else found_jobs end;
+      ) as standing
+      limit count_due.most
+    ) as counted
+  );
 end
 $$;
 
@@ -106,7 +64,8 @@ begin
 
   -- Asked for although nothing may be due: what is missing should show before it is needed.
   perform tickwork.call_secret();
-  perform tickwork.reap(tick.family, 1000);
+  perform tickwork.tick_family(tick.family, 1000);
+  perform tickwork.ring_alarms(tick.family, 1000);
 
   due := tickwork.count_due(tick.family, target.max_calls);
 
@@ -227,17 +186,4 @@ comment on function tickwork.wake_function is
 comment on function tickwork.wake_functions is
   'Wakes the functions of the jobs just inserted. A trigger of `tickwork cron install` calls it.';
 
-alter function tickwork.tick owner to tickwork_owner;
-alter function tickwork.wake_functions owner to tickwork_owner;
-alter function tickwork.forget_ticks owner to tickwork_owner;
-
-revoke execute on function
-  tickwork.count_due,
-  tickwork.tick,
-  tickwork.wake_function,
-  tickwork.wake_functions,
-  tickwork.forget_ticks
-from public, anon, authenticated, service_role;
-
-grant execute on function tickwork.count_due, tickwork.wake_function to tickwork_owner;
-grant execute on function tickwork.tick, tickwork.forget_ticks to service_role;
+select tickwork.open_verbs('service_role', array['tick', 'forget_ticks']);

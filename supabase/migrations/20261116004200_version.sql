@@ -9,14 +9,13 @@ create table tickwork.schema_versions (
 comment on table tickwork.schema_versions is
   'The versions that the schema has had. The highest number is the one it is of.';
 
-alter table tickwork.schema_versions enable row level security;
-alter table tickwork.schema_versions force row level security;
+select tickwork.guard_table('tickwork.schema_versions', service => 'select', queue => 'select');
 
-create policy the_queue_reads_schema_versions on tickwork.schema_versions
-for select to tickwork_owner, tickwork_worker, service_role
+-- It is no tenant's: a worker reads it before it holds a job.
+grant select on tickwork.schema_versions to tickwork_worker;
+
+create policy the_worker_reads_schema_versions on tickwork.schema_versions
+for select to tickwork_worker
 using (true);
-
-revoke all on tickwork.schema_versions from public, anon, authenticated, service_role;
-grant select on tickwork.schema_versions to tickwork_owner, tickwork_worker, service_role;
 
 insert into tickwork.schema_versions (number) values (1);

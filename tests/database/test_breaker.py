@@ -89,7 +89,9 @@ def test_one_probe_at_a_time_and_the_next_one_later(world: World) -> None:
 
 
 def held_seconds(world: World) -> float:
-    found: float = world.value("select extract(epoch from max(until) - clock_timestamp())::float from tickwork.holds")
+    found: float = world.value(
+        "select extract(epoch from max(held_until) - clock_timestamp())::float from tickwork.lane_rules"
+    )
     return found
 
 
@@ -136,7 +138,7 @@ def test_when_a_probe_succeeds_the_backlog_flows_at_a_bounded_rate_and_then_free
         world.queue.complete_job(job)
 
     assert state(world, one)["breaker"] == "closed"
-    assert world.value("select count(*) from tickwork.lanes") == 0
+    assert world.value("select count(*) from tickwork.lane_rules where starts_per_minute is not null") == 0
     assert len(world.queue.claim_jobs("webhook", 100)) == 29
     assert tenant == jobs[0].tenant_id
 
@@ -221,7 +223,7 @@ def test_an_endpoint_that_only_fails_for_five_days_is_disabled(world: World) -> 
     assert after["status"] == "disabled"
     assert "five days" in after["disabled_reason"]
     assert world.value("select count(*) from events where type = 'webhook_endpoint.disabled'") == 1
-    assert world.value("select count(*) from tickwork.lanes") + world.value("select count(*) from tickwork.holds") == 0
+    assert world.value("select count(*) from tickwork.lane_rules") == 0
 
 
 def test_few_failures_disable_nothing_however_long_ago(world: World) -> None:

@@ -62,6 +62,24 @@ def test_a_job_out_of_attempts_that_somebody_holds_blocks_nobody(world: World) -
     assert world.claim().id == healthy.id
 
 
+def test_a_job_that_somebody_holds_blocks_nobody(world: World) -> None:
+    held, free = world.job(), world.job()
+    holder = world.connect()
+    holder.autocommit = False
+    holder.execute("select from jobs where id = %s for update", [held.id])
+
+    assert world.claim().id == free.id
+
+
+def test_a_claim_takes_only_the_types_it_asks_for(world: World) -> None:
+    world.job(world.type(), priority=9)
+    wanted = world.job(world.type("wave_hand"))
+
+    claimed = [world.queue.claim_next_job("test", types=["wave_hand"]) for _ in range(2)]
+
+    assert [job and job.id for job in claimed] == [wanted.id, None]
+
+
 def test_nothing_due_is_no_row(world: World) -> None:
     world.job(run_at="2999-01-01")
 
@@ -226,3 +244,27 @@ def test_a_job_whose_type_was_deleted_still_runs(world: World) -> None:
 
     assert (claimed.lease_seconds, claimed.timeout_seconds) == (60, None)
     assert world.reload(job).status == "queued"
+
+
+def test_a_claim_gets_only_the_types_it_names(world: World) -> None:
+    known, unknown = world.type(), world.type("wave_hand")
+    for type in (unknown, known, unknown, known):
+        world.job(type)
+
+    one = world.queue.claim_next_job("test", types=[known])
+    many = world.queue.claim_jobs("test", 10, types=[known, "no_such_type"])
+    _, none = world.queue.settle_and_claim([], "test", types=[known])
+    rest = world.queue.claim_jobs("test", 10)
+
+    assert [job.type for job in [one, *many] if job] == [known, known]
+    assert none == []
+    assert [job.type for job in rest] == [unknown, unknown]
+
+
+def test_a_type_that_nobody_has_asked_for_is_named(world: World) -> None:
+    known, unknown = world.type(), world.type("wave_hand")
+    job = world.job(unknown)
+
+    world.queue.claim_next_job("test", types=[known])
+
+    assert "No worker that knows the type 'wave_hand' has asked for jobs." in world.service.explain_job(job.id)

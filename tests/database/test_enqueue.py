@@ -147,6 +147,46 @@ def test_a_key_whose_holder_commits_is_answered_with_that_job(world: World) -> N
     assert (job.id, job.deduplicated) == (first["id"], True)
 
 
+@pytest.mark.parametrize(
+    ("enqueued_by", "may"), [("member", {"member", "admin"}), ("admin", {"admin"}), ("service", set())]
+)
+def test_a_type_is_enqueued_by_those_it_names(world: World, enqueued_by: str, may: set[str]) -> None:
+    tenant, type = world.tenant(), world.type(enqueued_by=enqueued_by)
+
+    for role in ("member", "admin"):
+        for statement in (
+            "select from enqueue_job(%s, %s)",
+            "insert into jobs (tenant_id, type) values (%s, %s) returning id",
+        ):
+            member = world.member_of(tenant, role=role)
+            if role in may:
+                assert len(member.execute(statement, [tenant, type]).fetchall()) == 1
+            else:
+                with pytest.raises(psycopg.Error, match="is enqueued by") as refusal:
+                    member.execute(statement, [tenant, type])
+                assert refusal.value.sqlstate == "TWENQ"
+
+    assert world.value("select count(*) from jobs") == 2 * len(may)
+    assert world.service.enqueue_job(tenant, type).status == "queued"
+
+
+def test_a_dedupe_key_is_not_lost_to_a_job_whose_idempotency_key_was_taken_meanwhile(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    holder = world.connect()
+    holder.autocommit = False
+    holder.execute("select enqueue_job(%s, %s, idempotency_key => 'k')", [tenant, type])
+    waiting = in_thread(lambda: world.service.enqueue_job(tenant, type, idempotency_key="k", dedupe_key="d"))
+    wait_for_lock(world)
+
+    holder.commit()
+    repeated = waiting()
+    other = world.service.enqueue_job(tenant, type, dedupe_key="d")
+
+    assert repeated.deduplicated
+    assert not other.deduplicated
+    assert world.value("select count(*) from jobs") == 2
+
+
 def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world: World) -> None:  # E2
     tenant, type = str(world.tenant()), world.type()
     batch = [{"tenant_id": tenant, "type": type, "payload": {"n": n}} for n in range(4)]

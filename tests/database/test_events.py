@@ -108,8 +108,8 @@ def test_a_member_forges_no_event(world: World) -> None:
 
     for statement in (
         f"select emit_event('{tenant}', 'job.done')",
+        f"select tickwork.add_event('{tenant}', 'job.done', null, '{{}}')",
         f"select tickwork.emit_event('{tenant}', 'job.done', null, '{{}}')",
-        f"select tickwork.emit_event_as_service('{tenant}', 'job.done', null, '{{}}')",
         "select emit_held_event('job.done')",
         f"insert into events (tenant_id, type) values ('{tenant}', 'job.done')",
     ):
@@ -167,6 +167,73 @@ def test_each_way_in_which_a_job_ends_is_an_event_for_tenants_that_listen(world:
     job = world.row("select * from jobs where status = 'failed' and tenant_id = %s", tenant)
     assert failed["aggregate"] == f"job:{job['id']}"
     assert failed["payload"].items() >= {"job_id": str(job["id"]), "error_code": "BROKEN", "attempts": 1}.items()
+
+
+def payload_of(world: World, type: str) -> dict[str, Any]:
+    found: dict[str, Any] = world.value("select payload from events where type = %s", type)
+    return found
+
+
+def test_the_end_of_a_job_tells_its_result_or_error_and_who_enqueued_it(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant, "job.*")
+    member, type = world.member_of(tenant), world.type()
+    user = world.value("select user_id from memberships")
+    member.execute("select enqueue_job(%s, %s)", [tenant, type])
+
+    world.queue.complete_job(world.claim(), {"pages": 3, "title": None})
+    world.queue.fail_job(world.running_job(), {"code": "BROKEN", "message": "It broke"}, retryable=False)
+
+    done, failed = payload_of(world, "job.done"), payload_of(world, "job.failed")
+    assert (done["result"], done["created_by"]) == ({"pages": 3, "title": None}, str(user))
+    assert failed["error"] == {"code": "BROKEN", "message": "It broke"}
+    assert (failed["error_code"], failed["error_message"]) == ("BROKEN", "It broke")
+    assert (
+        {"error", "result_left_out"} & set(done) == {"result", "result_left_out", "created_by"} & set(failed) == set()
+    )
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("result", "is_told"),
+    [
+        ("x" * 32_766, True),
+        ("x" * 32_767, False),
+        (nested(31), True),
+        (nested(32), False),
+        (nested(200), False),
+        (int("9" * 400), False),
+        ([], True),
+        (False, True),
+    ],
+    ids=["32 kB", "over 32 kB", "deep", "too deep", "far too deep", "a huge number", "an empty list", "false"],
+)
+def test_a_result_that_no_event_can_hold_is_left_out(world: World, result: Any, is_told: bool) -> None:
+    endpoint(world, world.tenant(), "job.*")
+    job = world.running_job()
+
+    ended = world.queue.complete_job(job, result)
+
+    told = payload_of(world, "job.done")
+    assert ended.status == "done"
+    assert ("result" in told, told.get("result_left_out")) == (is_told, None if is_told else True)
+    assert told.get("result") == (result if is_told else None)
+
+
+def test_the_longest_error_and_the_largest_result_fit_into_an_event(world: World) -> None:
+    endpoint(world, world.tenant(), "job.*")
+    worst = "\x01" * 8000
+
+    world.queue.fail_job(world.running_job(), {"code": worst, "message": worst}, retryable=False)
+    world.queue.complete_job(world.running_job(correlation_id="\x01" * 200), "x" * 32_766)
+
+    assert types(world) == ["job.failed", "job.done"]
 
 
 def test_the_jobs_of_a_batch_are_told_one_by_one(world: World) -> None:
@@ -320,6 +387,52 @@ def test_old_events_are_purged_but_not_what_is_still_to_be_delivered(world: Worl
     assert webhooks.purge_events("30 days") == 1  # type: ignore[arg-type]
 
     assert sorted(types(world)) == ["new.untold", "old.untold"]
+
+
+def test_ticks_purge_what_is_30_days_old_a_portion_at_a_time(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant, "old.untold")
+    for _ in range(2):
+        emit(world, tenant, "old.untold")
+    fill_in_old_events(world, tenant, 450)
+    emit(world, tenant, "new.told")
+    left = []
+
+    for _ in range(4):
+        world.run("update tickwork.event_purge set purged_at = purged_at - interval '31 seconds'")
+        for _ in range(3):
+            world.service.reap_expired_leases()
+        left.append(world.value("select count(*) from events"))
+
+    assert left == [453 - 198, 453 - 398, 3, 3]
+    assert sorted(types(world)) == ["new.told", "old.untold", "old.untold"]
+    assert len(deliveries(world)) == 2
+
+
+def fill_in_old_events(world: World, tenant: UUID, count: int) -> None:
+    world.run(
+        "insert into events (tenant_id, type) select %s, 'old.told' from generate_series(1, %s)",
+        tenant,
+        count,
+    )
+    world.run("update events set occurred_at = occurred_at - interval '31 days'")
+
+
+def test_nobody_who_purges_events_waits_for_a_delivery_that_is_being_changed(world: World) -> None:
+    tenant = world.tenant()
+    endpoint(world, tenant)
+    emit(world, tenant)
+    world.run("update webhook_deliveries set status = 'failed'")
+    world.run("update events set occurred_at = occurred_at - interval '31 days'")
+    changing = transaction(world)
+    changing.execute("update webhook_deliveries set latency_ms = 1")
+    world.run("set statement_timeout = '10s'")
+
+    world.run("select reap_expired_leases()")
+
+    assert len(types(world)) == 1
+    changing.rollback()
+    assert Webhooks(world.service.database).purge_events("30 days") == 1  # type: ignore[arg-type]
 
 
 def test_a_tenant_that_does_not_listen_pays_one_look_into_an_index(world: World) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.crowd import claim_all, enqueue, let_time_pass
+from tests.crowd import claim_all, enqueue, let_time_pass, transaction
 from tests.database.test_plans import scans_of, touched_rows
 from tests.world import World
 from tickwork.errors import InvalidRequest, LeaseLost
@@ -42,6 +42,28 @@ def test_a_held_lane_waits_and_everything_else_goes_on(world: World, is_open: bo
     assert lanes(claim_all(world)) == ["None", "None", "connector:2", "connector:2"]
     waiting = world.rows("select attempts, status from jobs where lane = %s", LANE)
     assert waiting == [{"attempts": 0, "status": "queued"}] * 2
+
+
+def test_a_job_of_a_held_lane_is_not_even_looked_at(world: World) -> None:
+    tenant, _ = world.tenant(), world.type()
+    enqueue(world, tenant, 2, lane=LANE)
+    hold(world, tenant)
+    enqueue(world, tenant, 2, lane=LANE)
+
+    assert world.value("select count(*) from tickwork.waiting") == 0
+
+
+def test_a_job_filed_before_its_lane_was_held_does_not_start(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    enqueuing = transaction(world)
+    enqueuing.execute("select from enqueue_job(%s, %s, lane => %s)", [tenant, type, LANE])
+
+    hold(world, tenant)
+    enqueuing.commit()
+
+    assert claim_all(world) == []
+    let_time_pass(world, 100)
+    assert len(claim_all(world)) == 1
 
 
 def test_a_batch_passes_a_held_lane(world: World) -> None:
@@ -255,3 +277,15 @@ def test_a_held_lane_at_the_head_costs_a_claim_nothing(world: World) -> None:
     with_a_held_lane = read_by_a_claim(world)
 
     assert with_a_held_lane <= without
+
+
+def test_as_many_lanes_as_there_are_run_when_their_time_has_come(world: World) -> None:
+    tenant, _ = world.tenant(), world.type()
+    for number in range(45):
+        world.service.limit_lane("test", tenant, f"connector:{number}", max_running=5)
+        world.job(lane=f"connector:{number}", run_at=in_a_minute(world))
+
+    let_time_pass(world, 61)
+    started = [world.queue.claim_next_job("test") for _ in range(60)]
+
+    assert len(list(filter(None, started))) == 45

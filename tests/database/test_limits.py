@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.crowd import claim_all, enqueue, transaction
+from tests.crowd import claim_all, enqueue, let_time_pass, transaction
 from tests.world import World
 from tickwork.errors import LeaseLost
 from tickwork.jobs import Job
@@ -172,3 +172,42 @@ def test_after_many_crashes_exactly_as_many_as_allowed_can_start(world: World) -
 
     assert (reaped, running(world)) == (25, 0)
     assert len(claim_all(world)) == running(world) == 50
+
+
+def tenants_with_two_jobs(world: World, tenants: int, type: str) -> None:
+    world.run("insert into organizations (name) select 'tenant ' || n from generate_series(1, %s) as n", tenants)
+    for _ in range(2):
+        world.run(
+            "select count(*) from enqueue_jobs((select jsonb_agg("
+            "jsonb_build_object('tenant_id', id, 'type', %s::text)) from organizations))",
+            type,
+        )
+
+
+def test_a_full_type_costs_one_look_however_many_tenants_wait(world: World) -> None:
+    tenants_with_two_jobs(world, 1000, world.type(max_running=1))
+    world.claim()
+    world.queue.claim_next_job("test")
+    let_time_pass(world, 10)
+
+    before = world.value("select count(*) from pg_locks where locktype = 'advisory'")
+    with world.admin.transaction():
+        claimed = world.rows("select id from claim_next_job('test', 'w')")
+        locks = world.value("select count(*) from pg_locks where locktype = 'advisory'") - before
+
+    assert claimed == []
+    assert locks <= 3
+
+
+def test_a_claim_looks_at_so_many_tenants_at_their_limit_and_no_more(world: World) -> None:
+    tenants_with_two_jobs(world, 200, world.type(max_running_per_tenant=1))
+    assert len(world.queue.claim_jobs("test", 200)) == 200
+    let_time_pass(world, 10)
+
+    before = world.value("select count(*) from pg_locks where locktype = 'advisory'")
+    with world.admin.transaction():
+        claimed = world.rows("select id from claim_next_job('test', 'w')")
+        locks = world.value("select count(*) from pg_locks where locktype = 'advisory'") - before
+
+    assert claimed == []
+    assert locks <= 60

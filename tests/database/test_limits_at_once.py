@@ -34,6 +34,26 @@ def test_a_claim_in_flight_is_counted(world: World, kind: str) -> None:  # C3
     assert running(world) == 1
 
 
+def test_jobs_enqueued_into_a_lane_at_the_same_moment_hold_its_limit(world: World) -> None:
+    tenant, _ = world.tenant(), world.type()
+    world.service.limit_lane("test", tenant, LANE, max_running=1)
+    enqueuing = [transaction(world), transaction(world)]
+    for each in enqueuing:
+        each.execute("select from enqueue_job(%s, 'greet_person', lane => %s)", [tenant, LANE])
+    for each in enqueuing:
+        each.commit()
+    claiming = transaction(world)
+    claiming.execute("select from claim_next_job('test', 'w')")
+
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(world.queue.claim_next_job, "test")
+        until_waiting_or_done(world, second)
+        claiming.commit()
+
+    assert second.result() is None
+    assert running(world) == 1
+
+
 def test_a_claim_that_is_rolled_back_leaves_its_slot_to_one_other(world: World) -> None:
     limited(world, "type", 1)
     claiming = transaction(world)
@@ -48,9 +68,9 @@ def test_a_claim_that_is_rolled_back_leaves_its_slot_to_one_other(world: World) 
 
 
 @KINDS
-def test_a_limit_holds_while_another_claim_is_opening_the_lines(world: World, kind: str) -> None:
+def test_a_limit_holds_beside_a_claim_in_flight(world: World, kind: str) -> None:
     limited(world, kind, 1)
-    world.job(world.type("wave_hand"), world.tenant("other"), priority=50)
+    world.job(world.type("wave_hand", priority=50), world.tenant("other"))
     opening = transaction(world)
     (taken,) = opening.execute("select type from claim_next_job('test', 'w')").fetchall()
 
@@ -65,7 +85,7 @@ def test_a_limit_holds_while_another_claim_is_opening_the_lines(world: World, ki
 def test_a_claim_under_an_old_snapshot_starts_nothing_too_many(world: World) -> None:
     tenant = limited(world, "tenant", 1)
     world.queue.complete_job(world.claim())
-    world.run("update tickwork.served_types set reap_at = 'infinity'")
+    world.run("update tickwork.family_types set reaped_at = 'infinity'")
     old = transaction(world)
     old.execute("set transaction isolation level repeatable read")
     old.execute("select from jobs")
@@ -85,7 +105,7 @@ def test_a_batch_that_meets_new_lines_midway_does_not_deadlock(world: World) -> 
     limited(world, "type", 100)
     newcomer = world.tenant()
     world.claim()
-    world.run("update tickwork.served_types set reap_at = 'infinity'")
+    world.run("update tickwork.family_types set reaped_at = 'infinity'")
     # A door inside the claim, after its limit is locked: it stands still until the door is opened.
     world.run(
         "create function wait_at_the_door() returns trigger language plpgsql as "

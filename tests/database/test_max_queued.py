@@ -59,6 +59,14 @@ def test_a_batch_goes_in_as_a_whole_or_not_at_all(world: World) -> None:
     assert (after_three, queued(world, tenant)) == (8, 10)
 
 
+def test_jobs_for_later_are_counted_too(world: World) -> None:
+    tenant = tenant_with_room(world, 3)
+    for _ in range(3):
+        world.service.enqueue_job(tenant, "greet_person", run_at="2999-01-01")
+
+    assert enqueue_until_full(world, tenant) == 0
+
+
 def test_a_plain_insert_by_a_member_is_counted(world: World) -> None:
     tenant = tenant_with_room(world, 3)
     member = world.member_of(tenant)

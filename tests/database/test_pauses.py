@@ -154,6 +154,22 @@ def test_what_is_unknown_is_refused_with_the_names_of_what_there_is(world: World
     assert world.service.list_holds() == []
 
 
+def test_a_type_that_joins_a_paused_family_is_paused(world: World) -> None:
+    tenant, _ = world.tenant(), world.type()
+    world.type("nod_head", "other_family")
+    world.service.pause_jobs(family="test")
+
+    world.type("wave_hand")
+    world.run("update job_types set family = 'test' where key = 'nod_head'")
+    for type in ("wave_hand", "nod_head"):
+        enqueue(world, tenant, 1, type)
+    while_paused = claim_all(world)
+    world.service.resume_jobs(family="test")
+
+    assert while_paused == []
+    assert len(claim_all(world)) == 2
+
+
 def test_what_was_deleted_while_it_was_paused_can_be_resumed(world: World) -> None:
     what, _ = world_with_jobs(world, "type")
     world.service.pause_jobs(family="test")

@@ -495,6 +495,7 @@ def test_a_type_refuses_a_schema_that_nobody_would_check(world: World, statement
 
 def test_with_pg_jsonschema_a_type_takes_any_schema(world: World) -> None:
     world.run("create schema extensions")
+    world.run("grant usage on schema extensions to tickwork_owner")
     world.run(
         "create function extensions.jsonb_matches_schema(schema json, instance jsonb) returns boolean "
         "language sql as 'select true'"

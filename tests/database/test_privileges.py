@@ -11,89 +11,52 @@ from tests.world import World
 from tickwork.migrations import migrate
 from tickwork_local.postgres import Server
 
+# The functions that a role may call. What tickwork_owner calls is nobody else's business, and is not listed.
 MAY_EXECUTE = {
     "authenticated service_role": """
-        public.enqueue_job public.cancel_job public.retry_job public.reschedule_job
-        tickwork.enqueue_job tickwork.cancel_job tickwork.retry_job tickwork.reschedule_job
-        public.list_jobs public.queue_summary public.explain_job tickwork.obstacle
-        public.estimate_extraction public.request_extraction tickwork.request_extraction
+        public.enqueue_job public.cancel_job public.retry_job public.reschedule_job public.bury_job
+        tickwork.enqueue_job tickwork.cancel_job tickwork.retry_job tickwork.reschedule_job tickwork.bury_job
+        public.retry_jobs public.cancel_jobs public.reschedule_jobs
+        tickwork.retry_jobs tickwork.cancel_jobs tickwork.reschedule_jobs
+        public.list_jobs tickwork.list_jobs public.queue_summary public.explain_job
+        tickwork.obstacle tickwork.seen_around
+        tickwork.running_in_words tickwork.queued_in_words tickwork.turn_in_words
+        public.estimate_extraction public.request_extraction tickwork.request_extraction tickwork.estimated_pages
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
         public.request_import tickwork.request_import
-        tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.check_caller""",
-    "authenticated service_role tickwork_owner": """
-        tickwork.caller_is_service tickwork.check_size tickwork.check_key tickwork.check_payload
-        tickwork.check_run_at tickwork.check_job tickwork.check_state tickwork.knows_json_schema tickwork.wait_for_disk
-        tickwork.path_to tickwork.type_problem tickwork.is_element tickwork.is_uuid tickwork.is_date_time
-        tickwork.string_problem tickwork.number_problem tickwork.value_problem tickwork.is_plainly_valid
-        tickwork.object_problem tickwork.additional_problem tickwork.array_problem tickwork.payload_problem
-        tickwork.turn_id tickwork.line_id tickwork.estimated_pages""",
-    "authenticated service_role tickwork_owner tickwork_worker": "tickwork.caller_id",
+        tickwork.caller_is_service tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.may_act_for
+        tickwork.new_job""",
+    "authenticated service_role tickwork_worker": "tickwork.caller_id",
     "service_role": """
-        public.enqueue_jobs public.reap_expired_leases public.purge_jobs public.pause_jobs public.resume_jobs
-        public.hold_lane public.release_lane public.limit_lane public.list_holds
-        tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.purge_jobs tickwork.pause_jobs tickwork.resume_jobs
-        tickwork.hold_lane tickwork.release_lane tickwork.limit_lane tickwork.list_holds tickwork.is_backoff
+        public.enqueue_jobs public.reap_expired_leases public.rebuild_queue public.purge_jobs public.pause_jobs
+        public.resume_jobs public.hold_lane public.release_lane public.limit_lane public.list_holds
+        tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.rebuild_queue tickwork.purge_jobs
+        tickwork.pause_jobs tickwork.resume_jobs tickwork.hold_lane tickwork.release_lane tickwork.limit_lane
+        tickwork.list_holds tickwork.is_backoff tickwork.are_keep_days
         tickwork.tick tickwork.forget_ticks
-        tickwork.pattern_problem tickwork.keyword_problem tickwork.subschema_problem tickwork.schema_problem
-        tickwork.check_payload_schema
         tickwork.store_secret tickwork.rename_secret tickwork.drop_secrets tickwork.list_secrets
-        tickwork.is_evidence
-        public.emit_event tickwork.emit_event_as_service public.purge_events tickwork.purge_events""",
-    "service_role tickwork_owner": "tickwork.hears_of_jobs tickwork.are_event_types",
+        tickwork.is_evidence tickwork.hears_of_jobs tickwork.are_event_types
+        public.emit_event tickwork.emit_event public.purge_events tickwork.purge_events""",
     "tickwork_worker service_role": """
         public.claim_next_job public.claim_jobs public.heartbeat_job public.heartbeat_jobs public.hold_job
         public.complete_job public.fail_job public.release_job public.settle_jobs public.settle_and_claim
         public.hold_lane_of_job public.note_changes tickwork.note_changes
         tickwork.claim_jobs tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
-        tickwork.complete_job tickwork.fail_job tickwork.release_job tickwork.settle_jobs tickwork.settle_and_claim
-        tickwork.hold_lane_of_job""",
-    "tickwork_worker": """
-        public.emit_held_event tickwork.emit_held_event public.note_delivery tickwork.note_delivery
-        tickwork.keep_secret tickwork.read_secrets""",
-    "tickwork_worker service_role tickwork_owner": """
+        tickwork.settle_one tickwork.settle_jobs tickwork.settle_and_claim tickwork.hold_lane_of_job
         tickwork.raise_lease_lost
         tickwork.separate_words tickwork.fold_umlauts tickwork.search_words tickwork.search_key
         tickwork.search_vector""",
-    "tickwork_owner": """
-        tickwork.family_scope tickwork.type_scope tickwork.tenant_scope tickwork.tenant_type_scope tickwork.lane_scope
-        tickwork.is_plain tickwork.is_plain_match tickwork.skip_disk tickwork.check_objects tickwork.check_delay
-        tickwork.take_allowance tickwork.renew_allowances tickwork.wake_line tickwork.announce tickwork.announce_place
-        tickwork.is_plain_job tickwork.checked_rows tickwork.insert_jobs tickwork.insert_new_jobs
-        tickwork.insert_missing_jobs tickwork.requests_from
-        tickwork.open_lines tickwork.close_line tickwork.shut_line tickwork.shut_turn tickwork.is_held
-        tickwork.what_turns_are_made_of tickwork.queued_lines tickwork.wake_forgotten_lines
-        tickwork.rules_of tickwork.admit tickwork.count_running tickwork.tokens_left tickwork.spend_tokens tickwork.shut
-        tickwork.check_claim tickwork.claim tickwork.claim_in_turn tickwork.claim_rounds tickwork.start_jobs
-        tickwork.start_job tickwork.claim_woken
-        tickwork.next_spot tickwork.next_woken_spot tickwork.longest_waiting_priority
-        tickwork.head_of_other_types tickwork.rounds_for tickwork.share_of tickwork.move_on tickwork.count_starts
-        tickwork.settle_done tickwork.settle_undone tickwork.note_settled tickwork.settle_one tickwork.open_gates
-        tickwork.status_after tickwork.backoff_seconds
-        tickwork.error_code tickwork.error_message
-        tickwork.settle_given tickwork.settle_mixed tickwork.done_jobs_from tickwork.is_plainly_done tickwork.as_claimed
-        tickwork.outcomes_from tickwork.check_outcomes tickwork.enqueue_follow_ups
-        tickwork.reap tickwork.lock_job_for_caller tickwork.raise_wrong_status
-        tickwork.hmac_sha256 tickwork.call_secret tickwork.call_function tickwork.count_due tickwork.wake_function
-        tickwork.remake_turns tickwork.check_scope tickwork.scope_of tickwork.check_lane tickwork.wake_lane
-        tickwork.shut_lane
-        tickwork.lock_document_for_caller tickwork.end_extractions tickwork.search_across
-        tickwork.search_parts tickwork.search_terms tickwork.search_queries tickwork.search_marks
-        tickwork.search_snippet tickwork.check_search tickwork.put_secret
-        tickwork.bound_lane tickwork.free_lane tickwork.check_purge
-        tickwork.emit_event tickwork.check_event tickwork.enqueue_deliveries tickwork.endpoint_lane
-        tickwork.enqueue_late_deliveries tickwork.enqueue_late_deliveries_of tickwork.end_deliveries tickwork.hears
-        tickwork.is_heard_of tickwork.emit_job_events
-        tickwork.judge_endpoint tickwork.open_breaker tickwork.close_breaker tickwork.hasten_deliveries
-        tickwork.delivery_family tickwork.disable_endpoint
-        tickwork.raise_no_delivery tickwork.redeliver tickwork.may_act_for tickwork.lock_endpoint_for_caller
-        tickwork.connector_lane tickwork.enqueue_import""",
+    "tickwork_worker": """
+        public.emit_held_event tickwork.emit_held_event public.note_delivery tickwork.note_delivery
+        tickwork.keep_secret tickwork.read_secrets""",
 }
-INNER_TABLES = (
-    "functions call_tokens ticks call_secrets turns lines wakes served_types holds lanes buckets allowances secrets"
-)
-CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id"
+INNER_TABLES = """
+    tenants family_types waiting parked alarms leases taken_keys blocked lane_rules buckets pauses allowances
+    functions call_tokens ticks call_secrets secrets
+"""
+CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify"
 DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
 # In the letters of psql's \dp: a insert, r select, w update, d delete, U usage, C create.
 MAY_TOUCH = {
@@ -119,6 +82,8 @@ MAY_TOUCH = {
     "public.jobs": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.job_attempts": "authenticated=r service_role=r",
     "tickwork.attempts": "authenticated=r service_role=r tickwork_owner=arwd",
+    "tickwork.unsuccessful": "authenticated=r service_role=r tickwork_owner=arwd",
+    "tickwork.event_purge": "tickwork_owner=rw",
     **{f"public.jobs.{column}": "authenticated=a service_role=a" for column in CLIENT_COLUMNS.split(", ")},
     **{f"public.documents.{column}": "authenticated=a" for column in DOCUMENT_COLUMNS.split(", ")},
     **{f"tickwork.{table}": "tickwork_owner=arwd" for table in INNER_TABLES.split()},
@@ -144,15 +109,25 @@ GRANTS = f"""
     ) as objects
     cross join unnest(acl) as item
     where split_part(item::text, '=', 1) <> owner::regrole::text
+      and item::text !~ '^tickwork_owner=X/'
 """
 
 RULES = {
     "a definer function is in tickwork and of tickwork_owner": f"""
         select oid::regprocedure from pg_proc where pronamespace {OURS} and prosecdef
           and not (pronamespace = 'tickwork'::regnamespace and proowner = 'tickwork_owner'::regrole)""",
-    "a function has an empty search_path, or was parsed at its definition": f"""
+    # What only the queue's own functions call runs under the search_path that these have set.
+    "a function that others call has an empty search_path, or was parsed at its definition": f"""
         select oid::regprocedure from pg_proc where pronamespace {OURS} and prosqlbody is null
-          and ('search_path=""' = any (proconfig)) is not true""",
+          and ('search_path=""' = any (proconfig)) is not true
+          and (
+            prosecdef
+            or proacl is null
+            or exists (
+              select from unnest(proacl) as item
+              where split_part(item::text, '=', 1) not in ('tickwork_owner', proowner::regrole::text)
+            )
+          )""",
     "row-level security is enabled and forced": f"""
         select oid::regclass from pg_class where relnamespace {OURS} and relkind in ('r', 'p')
           and not (relrowsecurity and relforcerowsecurity)""",

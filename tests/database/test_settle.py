@@ -298,7 +298,7 @@ def test_the_token_of_another_job_of_the_batch_settles_nothing(world: World) -> 
         ([{"status": "done", "follow_ups": {"type": "x"}}], "outcomes: follow_ups must be an array of objects"),
         ([{"status": "done", "reslut": 1}], r"outcomes\[0\]: unknown field reslut"),
         (
-            [{"status": "done", "result": "x" * 262_145}],
+            [{"status": "done", "result": "x" * 262_143}],
             "result: 262145 bytes are too many, at most 262144 are allowed",
         ),
         ([{"status": "released", "delay_seconds": -1}], "delay_seconds: -1 is out of range"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -126,6 +127,31 @@ class Verbs(RuleBasedStateMachine):
             model.status, model.is_asked, model.is_due = "queued", False, True
             model.max_attempts = model.attempts + 4
 
+    @rule(pick=PICK, is_due=st.booleans())
+    def reschedule(self, pick: int, is_due: bool) -> None:
+        if chosen := self._job(pick):
+            id, model = chosen
+            time = datetime.now(UTC) + timedelta(hours=-1 if is_due else 1)
+            if model.status in ("running", "done"):
+                with pytest.raises(WrongStatus):
+                    self.world.service.reschedule_job(id, time)
+                return
+            self.world.service.reschedule_job(id, time)
+            if model.status != "queued":
+                model.max_attempts = model.attempts + 4
+            model.status, model.is_asked, model.is_due = "queued", False, is_due
+
+    @rule(pick=PICK)
+    def bury(self, pick: int) -> None:
+        if chosen := self._job(pick):
+            id, model = chosen
+            if model.status != "queued":
+                with pytest.raises(WrongStatus):
+                    self.world.service.bury_job(id)
+                return
+            self.world.service.bury_job(id)
+            model.status = "dead"
+
     @rule(pick=PICK)
     def expire(self, pick: int) -> None:
         running = [model for model in self.models.values() if model.status == "running"]
@@ -143,7 +169,7 @@ class Verbs(RuleBasedStateMachine):
     def the_table_agrees_with_the_model(self) -> None:
         rows = self.world.rows(
             "select id, status, attempts, max_attempts, cancel_requested_at is not null as is_asked, "
-            "(select count(*) from job_attempts where job_id = jobs.id) as rows from jobs"
+            "(select count(*) from job_attempts where job_id = jobs.id and status <> 'running') as rows from jobs"
         )
         assert {row.pop("id"): row for row in rows} == {
             id: {
@@ -155,6 +181,24 @@ class Verbs(RuleBasedStateMachine):
             }
             for id, model in self.models.items()
         }
+
+    @invariant()
+    def what_the_queue_goes_by_agrees_with_the_record(self) -> None:
+        filed = self.world.rows(
+            "select job_id from tickwork.waiting union all select job_id from tickwork.parked order by job_id"
+        )
+        queued = self.world.rows("select id as job_id from jobs where status = 'queued' order by id")
+        assert filed == queued
+        leased = self.world.rows("select job_id, token from tickwork.leases order by job_id")
+        running = self.world.rows(
+            "select id as job_id, lease_token as token from jobs where status = 'running' order by id"
+        )
+        assert leased == running
+        noted = self.world.rows("select job_id, status from tickwork.unsuccessful order by job_id")
+        unsuccessful = self.world.rows(
+            "select id as job_id, status from jobs where status in ('failed', 'dead', 'cancelled') order by id"
+        )
+        assert noted == unsuccessful
 
     def _reap(self) -> int:
         expired = [model for model in self.models.values() if model.status == "running" and model.is_expired]

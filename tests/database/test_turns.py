@@ -34,7 +34,7 @@ def settle_and_claim(world: World, claims: int) -> list[ClaimedJob]:
 def test_small_tenants_do_not_wait_for_a_large_one(world: World) -> None:
     large, small, tiny, type = world.tenant(), world.tenant(), world.tenant(), world.type()
     fill_by_hand(world, large, type, 100_000)
-    world.service.reap_expired_leases()
+    world.service.rebuild_queue()
     enqueue(world, small, 10)
     enqueue(world, tiny, 10)
 
@@ -167,20 +167,17 @@ def test_many_lanes_give_a_tenant_no_other_share(world: World, claim: Claims) ->
     jobs = claim(world, 200)
 
     assert shares(jobs)[no_lane] == pytest.approx(100, abs=5)
-    lanes = Counter(job.lane for job in jobs if job.tenant_id == many_lanes)
-    assert len(lanes) == 10
-    assert max(lanes.values()) - min(lanes.values()) <= 2
 
 
-def test_lanes_of_a_tenant_take_turns_with_its_own_line(world: World) -> None:
+def test_within_a_tenant_the_oldest_comes_first_whatever_its_lane(world: World) -> None:
     tenant, _ = world.tenant(), world.type()
-    lanes = [None, "connector:1", "endpoint:2"]
-    for queued, lane in zip((60, 10, 10), lanes, strict=True):
-        enqueue(world, tenant, queued, lane=lane)
+    lanes = [None, "connector:1", "endpoint:2", None, "connector:1"]
+    for lane in lanes:
+        enqueue(world, tenant, 2, lane=lane)
 
-    jobs = claim_one_by_one(world, 15)
+    jobs = claim_one_by_one(world, 10)
 
-    assert Counter(job.lane for job in jobs) == dict.fromkeys(lanes, 5)
+    assert [job.lane for job in jobs[::2]] == [job.lane for job in jobs[1::2]] == lanes
 
 
 def test_a_newcomer_is_served_within_one_round(world: World) -> None:
@@ -231,6 +228,26 @@ def test_all_lower_priorities_progress(world: World) -> None:
     assert all(jobs[lower] == pytest.approx(10, abs=3) for lower in (50, 10, 0))
 
 
+def test_a_type_of_lower_priority_progresses(world: World) -> None:
+    tenant, types = world.tenant(), [world.type(priority=50), world.type("wave_hand")]
+    for type in types:
+        enqueue(world, tenant, 200, type)
+
+    jobs = Counter(job.type for job in claim_one_by_one(world, 200))
+
+    assert 5 <= jobs["wave_hand"] <= 20
+
+
+def test_a_batch_of_several_types_takes_the_higher_priority_first(world: World) -> None:
+    tenant, types = world.tenant(), [world.type(), world.type("wave_hand")]
+    enqueue(world, tenant, 5, types[0])
+    enqueue(world, tenant, 5, types[1], priority=9)
+
+    jobs = world.queue.claim_jobs("test", 5)
+
+    assert [job.type for job in jobs] == ["wave_hand"] * 5
+
+
 def test_a_paused_type_takes_no_other_lower_priority_its_share(world: World) -> None:
     tenant, _, paused = world.tenant(), world.type(), world.type("wave_hand")
     for priority in (9, 5):
@@ -274,3 +291,36 @@ def test_concurrent_claims_lose_nothing_and_share_alike(world: World) -> None:
     assert len(jobs) == len({job.id for job in jobs}) == 450
     # Roughly: whoever finds a turn locked lets it be.
     assert all(shares(jobs[:225])[tenant] > 25 for tenant in tenants)
+
+
+def test_tenants_take_turns_though_a_more_urgent_type_has_nothing_waiting(world: World) -> None:
+    tenants = [world.tenant() for _ in range(3)]
+    world.type("wave_hand", priority=50)
+    world.type()
+    for tenant in tenants:
+        enqueue(world, tenant, 30)
+
+    jobs = claim_one_by_one(world, 30)
+
+    assert shares(jobs) == dict.fromkeys(tenants, 10)
+
+
+def test_the_types_of_an_operator_come_before_the_priorities_of_callers(world: World) -> None:
+    urgent, usual = world.type("wave_hand", priority=50), world.type()
+    first, second = world.tenant(), world.tenant()
+    enqueue(world, first, 20, usual, priority=100)
+    enqueue(world, second, 5, urgent, priority=0)
+
+    jobs = claim_one_by_one(world, 5)
+
+    assert shares(jobs) == {second: 5}
+
+
+def test_a_type_whose_jobs_are_all_less_urgent_does_not_starve(world: World) -> None:
+    tenant, busy, quiet = world.tenant(), world.type(), world.type("wave_hand")
+    enqueue(world, tenant, 300, busy, priority=50)
+    enqueue(world, tenant, 5, quiet)
+
+    jobs = claim_one_by_one(world, 100)
+
+    assert Counter(job.type for job in jobs)[quiet] == 5

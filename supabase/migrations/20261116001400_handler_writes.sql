@@ -4,15 +4,16 @@ create function tickwork.hold_job(job_id uuid, lease_token uuid)
 returns void
 language plpgsql
 volatile
-security definer -- locking a row needs the right to update it, which the worker does not have
+security definer -- the worker may not read leases itself
 set search_path = ''
 as $$
 begin
+  -- Weak enough to let a heartbeat pass, and strong enough that nobody ends the lease.
   perform
-  from public.jobs
-  where jobs.id = hold_job.job_id
-    and jobs.lease_token = hold_job.lease_token
-  for no key update;
+  from tickwork.leases
+  where leases.job_id = hold_job.job_id
+    and leases.token = hold_job.lease_token
+  for key share;
 
   if not found then
     perform tickwork.raise_lease_lost(hold_job.job_id);
@@ -41,28 +42,16 @@ create function tickwork.held_tenant()
 returns uuid
 language sql
 stable
-security definer -- the worker may not read jobs itself
+security definer -- the worker may not read leases itself
 set search_path = ''
 as $$
   -- The token is the credential: the settings alone, or none of them, open nothing.
-  select jobs.tenant_id
-  from public.jobs
-  where jobs.id = nullif(current_setting('tickwork.job_id', true), '')::uuid
-    and jobs.lease_token = nullif(current_setting('tickwork.lease_token', true), '')::uuid;
+  select leases.tenant_id
+  from tickwork.leases
+  where leases.job_id = nullif(current_setting('tickwork.job_id', true), '')::uuid
+    and leases.token = nullif(current_setting('tickwork.lease_token', true), '')::uuid;
 $$;
 
 comment on function tickwork.held_tenant is
   'The tenant of the job held by hold_job in this transaction, or null. For the policies of tables that handlers '
   'touch: using (tenant_id = (select tickwork.held_tenant())).';
-
-alter function tickwork.hold_job owner to tickwork_owner;
-alter function tickwork.held_tenant owner to tickwork_owner;
-
-revoke execute on function
-  public.hold_job,
-  tickwork.hold_job,
-  tickwork.held_tenant
-from public, anon, authenticated, service_role;
-
-grant execute on function public.hold_job, tickwork.hold_job, tickwork.held_tenant
-to tickwork_worker, service_role;

@@ -1,4 +1,4 @@
-"""Effects and completion are one transaction, under the lease, for the job's tenant only."""
+"""What a handler writes and its completion are one transaction, under the lease, for the job's tenant only."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,0 +1,266 @@
+-- Whose turn it is. Tenants take turns in the order of their numbers, each with as many starts as its weight. Where the
+-- last claim stopped is kept in a sequence, whose value packs three numbers. It is read and set without a lock: two
+-- claims at the same moment may serve one tenant twice, which does no harm.
+
+create type tickwork.pointer as (
+  tenant_number bigint,
+  starts_left integer,
+  starts integer
+);
+
+comment on type tickwork.pointer is
+  'The tenant that was served last, how many starts of its turn are left, and how many starts there were in all.';
+
+create function tickwork.read_pointer(family text)
+returns tickwork.pointer
+language plpgsql
+volatile
+as $$
+declare
+  -- There may be no such family.
+  stored constant bigint := coalesce(
+    pg_sequence_last_value(to_regclass('tickwork.' || quote_ident('turn_of_' || read_pointer.family))), 0
+  );
+begin
+  return row(stored >> 23, (stored >> 16 & 127)::integer, (stored & 65535)::integer)::tickwork.pointer;
+end
+$$;
+
+create function tickwork.write_pointer(family text, pointer tickwork.pointer)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  stored constant bigint := setval(
+    ('tickwork.turn_of_' || write_pointer.family)::regclass,
+    (pointer).tenant_number << 23 | ((pointer).starts_left << 16)::bigint | ((pointer).starts & 65535)::bigint
+  );
+begin
+end
+$$;
+
+-- Where a claim is going to take jobs from, and how many.
+
+create type tickwork.turn as (
+  tenant_number bigint,
+  tenant_id uuid,
+  weight integer,
+  is_limited boolean,
+  types text[],
+  room integer
+);
+
+create type tickwork.next_turns as (
+  turns tickwork.turn[],
+  pointer tickwork.pointer
+);
+
+create function tickwork.next_tenant(family text, types text[], after bigint)
+returns tickwork.tenants
+language plpgsql
+volatile
+as $$
+declare
+  tenant tickwork.tenants;
+begin
+  select tenants.* into tenant
+  from tickwork.tenants
+  where tenants.number = (
+    select min(next_in_type.tenant_number)
+    from unnest(next_tenant.types) as served(type)
+    cross join lateral (
+      select waiting.tenant_number
+      from tickwork.waiting
+      where waiting.family = next_tenant.family
+        and waiting.type = served.type
+        and waiting.tenant_number > next_tenant.after
+      order by waiting.family, waiting.type, waiting.tenant_number
+      limit 1
+    ) as next_in_type
+  );
+
+  return tenant;
+end
+$$;
+
+comment on function tickwork.next_tenant is
+  'The tenant with the next higher number that has jobs of these types waiting: one index probe for each type.';
+
+create function tickwork.next_turns(
+  family text,
+  types text[],
+  is_limited boolean,
+  wanted integer,
+  passed bigint[],
+  pointer tickwork.pointer
+)
+returns tickwork.next_turns
+language plpgsql
+volatile
+as $$
+declare
+  -- A tenant whose turn is not over comes first, otherwise last.
+  start constant bigint := (pointer).tenant_number - ((pointer).starts_left > 0)::integer;
+  place bigint := start;
+  tenant tickwork.tenants;
+  open_types text[];
+  has_wrapped boolean := false;
+  share integer;
+  starts integer := 0;
+  turns tickwork.turn[] := array[]::tickwork.turn[];
+begin
+  -- A bound in case a thousand tenants in a row are paused or at their limits: the next claim goes on from there.
+  for step in 1 .. 1000 loop
+    tenant := tickwork.next_tenant(next_turns.family, next_turns.types, place);
+    exit when has_wrapped and (tenant.number is null or tenant.number > start);
+
+    if tenant.number is null then
+      has_wrapped := true;
+      place := 0;
+      continue;
+    end if;
+
+    place := tenant.number;
+    continue when tenant.is_paused or tenant.number = any (next_turns.passed);
+
+    open_types := next_turns.types;
+
+    if tenant.is_limited or next_turns.is_limited then
+      open_types := tickwork.open_types(tenant.number, next_turns.family, next_turns.types);
+      continue when open_types = '{}';
+    end if;
+
+    share := case
+      when tenant.number = start + 1 and (pointer).starts_left > 0 then (pointer).starts_left
+      else tenant.weight
+    end;
+    starts := starts + share;
+    turns := turns || row(
+      tenant.number, tenant.tenant_id, tenant.weight, tenant.is_limited or next_turns.is_limited, open_types, share
+    )::tickwork.turn;
+    exit when starts >= next_turns.wanted;
+  end loop;
+
+  if starts = 0 then
+    -- Who has come around has changed nothing.
+    return row(
+      turns, case when has_wrapped then pointer else row(place, 0, (pointer).starts)::tickwork.pointer end
+    )::tickwork.next_turns;
+  end if;
+
+  return tickwork.share_out(turns, starts, next_turns.wanted, (pointer).starts);
+end
+$$;
+
+comment on function tickwork.next_turns is
+  'Whose turns come next, and how many starts each of them has, as many in all as are wanted.';
+
+create function tickwork.share_out(turns tickwork.turn[], starts integer, wanted integer, starts_before integer)
+returns tickwork.next_turns
+language plpgsql
+immutable
+as $$
+declare
+  missing integer := share_out.wanted - share_out.starts;
+  last_turn integer := cardinality(share_out.turns);
+  weights integer;
+begin
+  if missing > 0 then
+    -- Every tenant has had a turn: as many rounds more as are wanted, and the rest to one after the other.
+    weights := (select sum(turn.weight) from unnest(share_out.turns) as turn);
+
+    for number in 1 .. cardinality(share_out.turns) loop
+      turns[number].room := (turns[number]).room + (turns[number]).weight * (missing / weights);
+    end loop;
+
+    missing := missing % weights;
+
+    while missing > 0 loop
+      last_turn := last_turn % cardinality(share_out.turns) + 1;
+      turns[last_turn].room := (turns[last_turn]).room + (turns[last_turn]).weight;
+      missing := missing - (turns[last_turn]).weight;
+    end loop;
+  end if;
+
+  -- What the last one has left is for the next claim.
+  turns[last_turn].room := (turns[last_turn]).room + missing;
+
+  return row(
+    turns,
+    row((turns[last_turn]).tenant_number, -missing, share_out.starts_before)::tickwork.pointer
+  )::tickwork.next_turns;
+end
+$$;
+
+create function tickwork.open_types(tenant_number bigint, family text, types text[])
+returns text[]
+language plpgsql
+volatile
+as $$
+begin
+  return array(
+    select served.type
+    from unnest(open_types.types) as served(type)
+    where not exists (
+      select
+      from tickwork.blocked
+      where blocked.tenant_number = open_types.tenant_number
+        and blocked.family = open_types.family
+        and blocked.type = served.type
+        and blocked.until > clock_timestamp()
+    )
+  );
+end
+$$;
+
+comment on function tickwork.open_types is 'The types of which the tenant is not known to be at a limit.';
+
+
+-- Nothing starves: one start in ten goes to a lower priority. The golden ratio decides which ones, so that no regular
+-- pattern of tenants or workers always or never gets them.
+
+create function tickwork.low_starts(starts integer, wanted integer)
+returns integer
+language sql
+immutable
+return wanted / 10 + (((starts + 17)::bigint * 40503 & 65535) < wanted % 10 * 6554)::integer;
+
+create function tickwork.lower_priority(family text, types text[], tenant_number bigint, rank integer)
+returns integer
+language plpgsql
+volatile
+as $$
+declare
+  priorities integer[] := array[]::integer[];
+  lower integer := 101;
+begin
+  -- From one to the next, however many jobs each has; there are no more than 101.
+  loop
+    lower := (
+      select max(next_in_type.priority)
+      from unnest(lower_priority.types) as served(type)
+      cross join lateral (
+        select waiting.priority
+        from tickwork.waiting
+        where waiting.family = lower_priority.family
+          and waiting.type = served.type
+          and waiting.tenant_number = lower_priority.tenant_number
+          and waiting.priority < lower
+        order by waiting.family, waiting.type, waiting.tenant_number, waiting.priority desc
+        limit 1
+      ) as next_in_type
+    );
+
+    exit when lower is null;
+    priorities := priorities || lower;
+  end loop;
+
+  return case
+    when cardinality(priorities) > 1 then priorities[2 + lower_priority.rank % (cardinality(priorities) - 1)]
+  end;
+end
+$$;
+
+comment on function tickwork.lower_priority is
+  'One of the lower priorities of the tenant''s waiting jobs, another one for each rank; null if there is but one.';

@@ -1,0 +1,104 @@
+-- Who may call what. Nothing is open to anon or to public, and whatever is security definer runs as tickwork_owner.
+
+create function tickwork.close_functions()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  routine record;
+begin
+  for routine in
+    select
+      pg_proc.oid::regprocedure as name,
+      pg_proc.prosecdef,
+      exists (
+        select
+        from aclexplode(coalesce(pg_proc.proacl, acldefault('f', pg_proc.proowner))) as entry
+        where entry.grantee = 0
+      ) as is_open
+    from pg_catalog.pg_proc
+    where pg_proc.pronamespace = 'tickwork'::regnamespace
+  loop
+    -- What open_verbs has opened is not public any more, and stays as it is.
+    if routine.is_open then
+      execute format('revoke execute on function %s from public, anon, authenticated, service_role', routine.name);
+    end if;
+
+    execute format('grant execute on function %s to tickwork_owner', routine.name);
+
+    if routine.prosecdef then
+      execute format('alter function %s owner to tickwork_owner', routine.name);
+    end if;
+  end loop;
+end
+$$;
+
+comment on function tickwork.close_functions is
+  'Takes what is public away from every function in tickwork, lets tickwork_owner call all of them, and has it own the '
+  'definer ones. Called again behind the last family.';
+
+select tickwork.close_functions();
+
+create function tickwork.open_verbs(roles text, verbs text[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  routine regprocedure;
+begin
+  for routine in
+    select pg_proc.oid
+    from pg_catalog.pg_proc
+    where pg_proc.proname = any (open_verbs.verbs)
+      and pg_proc.pronamespace in ('public'::regnamespace, 'tickwork'::regnamespace)
+  loop
+    execute format('revoke execute on function %s from public, anon, authenticated, service_role', routine);
+    execute format('grant execute on function %s to %s', routine, open_verbs.roles);
+  end loop;
+end
+$$;
+
+comment on function tickwork.open_verbs is
+  'Lets these roles, and nobody else but their owner, call the verbs: those in public and what is behind them.';
+
+revoke execute on function tickwork.open_verbs from public, anon, authenticated, service_role;
+
+-- What policies and constraints call as the user who reads or writes, and what explain_job is made of.
+grant execute on function
+  tickwork.caller_id,
+  tickwork.caller_is_service,
+  tickwork.caller_tenants,
+  tickwork.caller_is_platform_admin,
+  tickwork.may_act_for,
+  tickwork.new_job,
+  tickwork.running_in_words,
+  tickwork.queued_in_words,
+  tickwork.turn_in_words,
+  tickwork.seen_around,
+  tickwork.obstacle
+to authenticated, service_role;
+
+grant execute on function tickwork.is_backoff, tickwork.are_keep_days to service_role;
+
+-- Members: their own tenants' jobs. Admins are told apart inside.
+select tickwork.open_verbs('authenticated, service_role', array[
+  'enqueue_job', 'cancel_job', 'retry_job', 'reschedule_job', 'bury_job', 'cancel_jobs', 'retry_jobs',
+  'reschedule_jobs', 'list_jobs', 'queue_summary', 'explain_job'
+]);
+
+-- Workers: the verbs that ask for a lease or need one.
+select tickwork.open_verbs('tickwork_worker, service_role', array[
+  'claim_next_job', 'claim_jobs', 'heartbeat_job', 'heartbeat_jobs', 'complete_job', 'fail_job', 'release_job',
+  'settle_one', 'settle_jobs', 'settle_and_claim', 'hold_job', 'held_tenant', 'hold_lane_of_job', 'raise_lease_lost'
+]);
+
+-- The application's backend and the operator.
+select tickwork.open_verbs('service_role', array[
+  'enqueue_jobs', 'pause_jobs', 'resume_jobs', 'list_holds', 'hold_lane', 'release_lane', 'limit_lane',
+  'reap_expired_leases', 'rebuild_queue', 'purge_jobs'
+]);
+
+grant execute on function tickwork.enqueue_job, tickwork.held_tenant, tickwork.raise_lease_lost to tickwork_owner;

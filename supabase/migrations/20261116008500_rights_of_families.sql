@@ -1,0 +1,3 @@
+-- What the families have not opened is closed.
+
+select tickwork.close_functions();

@@ -1,0 +1,82 @@
+"""What the queue costs: rewrites that touch no index, few functions for a claim, chapters that can be read."""
+
+import re
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.crowd import enqueue
+from tests.world import World
+from tickwork.database import Connection
+
+MIGRATIONS = Path(__file__).parents[2] / "supabase" / "migrations"
+FUNCTION = re.compile(r"^create function (\S+?)\(.*?(?:^\$\$;|^return .*?;\n)", re.MULTILINE | re.DOTALL)
+
+
+# Within one transaction the old versions stay on their pages. A batch of a hundred rewrites whole pages at once, and
+# what finds no room there has to move: three out of four stay.
+@pytest.mark.parametrize(("batch_size", "share"), [(1, 0.95), (10, 0.95), (100, 0.7)])
+def test_hardly_any_rewrite_of_a_job_touches_an_index(world: World, batch_size: int, share: float) -> None:
+    tenant, _ = world.tenant(), world.type()
+    for _ in range(20):
+        enqueue(world, tenant, 100)
+    worker = world.connect()
+
+    while claimed := claim(worker, batch_size):
+        worker.execute("select from settle_jobs(%s)", [Jsonb([{**job, "status": "done"} for job in claimed])])
+    worker.execute("select pg_stat_force_next_flush()")
+    worker.execute("select 1")
+
+    updates = world.row("select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'jobs'")
+    assert world.value("select count(*) from jobs where status = 'done'") == 2000
+    assert updates["n_tup_upd"] == 4000
+    assert updates["n_tup_hot_upd"] >= share * updates["n_tup_upd"]
+
+
+def claim(worker: Connection, jobs: int) -> list[dict[str, str]]:
+    rows = worker.execute("select id, lease_token from claim_jobs('test', 'w', %s)", [jobs]).fetchall()
+    return [{"job_id": str(row["id"]), "lease_token": str(row["lease_token"])} for row in rows]
+
+
+def functions_called(world: World, statement: str) -> set[str]:
+    """Functions of the queue's own. Those that become part of a statement are not called."""
+    with psycopg.connect(world.url) as connection:
+        connection.execute("set track_functions = 'all'")
+        connection.commit()
+        assert len(connection.execute(statement.encode()).fetchall()) > 0
+        rows = connection.execute("select funcname from pg_stat_xact_user_functions where schemaname = 'tickwork'")
+        return {str(name) for (name,) in rows}
+
+
+def test_a_claim_of_a_plain_job_calls_few_functions(world: World) -> None:
+    for _ in range(2):
+        world.job()
+    # There is nothing else to do: somebody has just looked for expired leases and noted who asks.
+    world.run("update tickwork.family_types set reaped_at = clock_timestamp(), asked_at = clock_timestamp()")
+
+    one = functions_called(world, "select id from claim_next_job('test', 'w')")
+    many = functions_called(world, "select id from claim_jobs('test', 'w', 10)")
+
+    assert {"claim_jobs", "claim", "start_jobs"} <= one
+    assert len(one) <= 25, one
+    assert len(many) <= 25, many
+
+
+def chapters() -> dict[str, str]:
+    """The migrations of the queue itself."""
+    return {
+        path.name: path.read_text()
+        for path in sorted(MIGRATIONS.glob("*.sql"))
+        if path.name < "20261116002000" and "payload_schemas" not in path.name
+    }
+
+
+def test_every_function_fits_on_two_screens() -> None:
+    lengths = {
+        match[1]: match[0].rstrip().count("\n") + 1 for text in chapters().values() for match in FUNCTION.finditer(text)
+    }
+
+    assert len(lengths) > 200
+    assert {name: lines for name, lines in lengths.items() if lines > 80} == {}
