@@ -324,3 +324,13 @@ def test_a_type_whose_jobs_are_all_less_urgent_does_not_starve(world: World) -> 
     jobs = claim_one_by_one(world, 100)
 
     assert Counter(job.type for job in jobs)[quiet] == 5
+
+
+def test_now_and_then_a_start_goes_to_a_type_that_the_operator_finds_less_urgent(world: World) -> None:
+    tenant, urgent, usual = world.tenant(), world.type("wave_hand", priority=50), world.type()
+    enqueue(world, tenant, 200, urgent)
+    enqueue(world, tenant, 50, usual)
+
+    jobs = Counter(job.type for job in claim_one_by_one(world, 100))
+
+    assert 2 <= jobs[usual] <= 10
