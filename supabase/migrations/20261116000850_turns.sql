@@ -11,34 +11,24 @@ create type tickwork.pointer as (
 comment on type tickwork.pointer is
   'The tenant that was served last, how many starts of its turn are left, and how many starts there were in all.';
 
-create function tickwork.read_pointer(family text)
-returns tickwork.pointer
-language plpgsql
-volatile
-as $$
-declare
-  -- There may be no such family.
-  stored constant bigint := coalesce(
-    pg_sequence_last_value(to_regclass('tickwork.' || quote_ident('turn_of_' || read_pointer.family))), 0
-  );
-begin
-  return row(stored >> 23, (stored >> 16 & 127)::integer, (stored & 65535)::integer)::tickwork.pointer;
-end
-$$;
+create function tickwork.turn_of(family text)
+returns regclass
+language sql
+stable
+-- There may be no such family.
+return to_regclass('tickwork.' || quote_ident('turn_of_' || family));
 
-create function tickwork.write_pointer(family text, pointer tickwork.pointer)
-returns void
-language plpgsql
-volatile
-as $$
-declare
-  stored constant bigint := setval(
-    ('tickwork.turn_of_' || write_pointer.family)::regclass,
-    (pointer).tenant_number << 23 | ((pointer).starts_left << 16)::bigint | ((pointer).starts & 65535)::bigint
-  );
-begin
-end
-$$;
+create function tickwork.unpacked(stored bigint)
+returns tickwork.pointer
+language sql
+immutable
+return row(stored >> 23, (stored >> 16 & 127)::integer, (stored & 65535)::integer)::tickwork.pointer;
+
+create function tickwork.packed(tenant_number bigint, starts_left integer, starts integer)
+returns bigint
+language sql
+immutable
+return tenant_number << 23 | (starts_left << 16)::bigint | (starts & 65535)::bigint;
 
 -- Where a claim is going to take jobs from, and how many.
 

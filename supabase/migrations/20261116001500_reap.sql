@@ -24,14 +24,15 @@ begin
   select
     array_agg(lapsed.job_id order by lapsed.job_id),
     array_agg(lapsed.token order by lapsed.job_id),
+    array_agg(false),
     array_agg(row(
-      lapsed.job_id, lapsed.token, 'lease_expired', null, 'LEASE_EXPIRED',
+      lapsed.job_id, lapsed.token, 'lease_expired', 'LEASE_EXPIRED',
       format(
         '%s stopped renewing the lease: it crashed, hung or lost its connection', coalesce(jobs.worker_id, 'Its worker')
       ),
       null, true, 0, null, null, null, null
     )::tickwork.outcome order by lapsed.job_id)
-  into expired.ids, expired.tokens, expired.given
+  into expired.ids, expired.tokens, expired.are_done, expired.given
   from (
     select leases.job_id, leases.token
     from tickwork.leases

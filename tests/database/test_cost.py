@@ -59,7 +59,8 @@ def test_a_claim_of_a_plain_job_calls_few_functions(world: World) -> None:
     one = functions_called(world, "select id from claim_next_job('test', 'w')")
     many = functions_called(world, "select id from claim_jobs('test', 'w', 10)")
 
-    assert {"claim_jobs", "claim", "start_jobs"} <= one
+    assert {"claim_jobs", "claim", "start_job"} <= one
+    assert {"claim_jobs", "claim", "start_jobs"} <= many
     assert len(one) <= 25, one
     assert len(many) <= 25, many
 
