@@ -89,7 +89,7 @@ ARGUMENTS = """
     verb=cancelled relation=public.jobs part=type place:text=parked
     source=manual key_starts_with=key oldest_first=false
     created_after=2000-01-01 created_before=2100-01-01 finished_after=2000-01-01 finished_before=2100-01-01
-    path=payload keyword=type pattern=a properties=[] value_type=string list=[] value:jsonb={{}} value:numeric=1
+    path=payload keyword=type pattern=a others=[] value_type=string list=[] value:jsonb={{}} value:numeric=1
 """
 BY_TYPE = {
     "text": "word",
