@@ -55,6 +55,7 @@ REFUSED = (
     "tickwork.guard_table",
     "tickwork.check_change",
     "tickwork.take_keys",
+    "tickwork.follow_jobs",
     "tickwork.insert_new_jobs",
     "tickwork.enqueue_import",
 )
@@ -85,9 +86,10 @@ ARGUMENTS = """
     aggregate=word event_type=job.done event_types={{"job.*"}}
     connector_id={connector} remote_path= files=["/a.txt"] provider=dropbox account_ids={{"{word}"}}
     connector_ids={{"{connector}"}}
-    low_id={job} high_id={job} seen_id={job} source=manual key_starts_with=key oldest_first=false
+    verb=cancelled relation=public.jobs part=type place:text=parked
+    source=manual key_starts_with=key oldest_first=false
     created_after=2000-01-01 created_before=2100-01-01 finished_after=2000-01-01 finished_before=2100-01-01
-    path=payload keyword=type pattern=a properties=[] value_type=string list=[] value:jsonb={{}} value:numeric=1
+    path=payload keyword=type pattern=a others=[] value_type=string list=[] value:jsonb={{}} value:numeric=1
 """
 BY_TYPE = {
     "text": "word",
@@ -191,7 +193,7 @@ class Answer(NamedTuple):
     touched: frozenset[str] = frozenset()
 
     def is_yes_to(self, attack: Attack) -> bool:
-        return self.row_count > 0 or (".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV"))
+        return self.row_count > 0 or (".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV", "TWJOB"))
 
 
 class Scene(World):
@@ -461,6 +463,8 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
         argument.values["family"] = "none"
     if name.endswith("cancel_jobs"):
         argument.values["status"] = "queued"
+    if name.endswith("change_jobs"):
+        argument.values["verb"] = "retried"
     required = [each for each in parameters if not parameters[each]["is_optional"]]
     optional = [each for each in parameters if parameters[each]["is_optional"]]
     is_of_one_scope = name.rpartition(".")[2] in ONE_SCOPE
@@ -764,8 +768,10 @@ MUTANTS = {
         "create function public.peek() returns setof public.jobs security definer language sql as 'table public.jobs'",
         hole("check_caller", "if tickwork.caller_is_service()", "return; if true"),
         hole("caller_is_service", "RETURN pg_has_role", "RETURN session_user = 'authenticator' OR pg_has_role"),
-        hole("lock_job_for_caller", "tickwork.may_act_for(jobs.tenant_id)", "true"),
-        hole("lock_job_for_caller", "errcode = 'TWJOB'", TELLTALE),
+        hole("change_job", "tickwork.may_act_for(jobs.tenant_id)", "true"),
+        hole("explain_job", "tickwork.may_act_for(jobs.tenant_id)", "true"),
+        hole("resolve_filter", "where tickwork.may_act_for(wanted.tenant_id)", ""),
+        hole("raise_no_job", "errcode = 'TWJOB'", TELLTALE),
         hole("lock_endpoint_for_caller", "tickwork.may_act_for(webhook_endpoints.tenant_id)", "true"),
         hole("settle", "leases.token = (outcomes).tokens[array_position((outcomes).ids, leases.job_id)]", "true"),
         hole("hold_lane_of_job", "leases.token = hold_lane_of_job.lease_token", "true"),

@@ -330,9 +330,9 @@ MUTANTS = [
     ),
     Mutant(
         "a retry that doubles a dedupe key",
-        "tickwork.take_key_again",
-        "if not exists",
-        "if false and not exists",
+        "tickwork.jobs_with_keys",
+        "where job.dedupe_key is null\n",
+        "where true\n",
         test_manage.test_a_retry_that_would_double_a_dedupe_key_is_refused,
     ),
     Mutant(
@@ -352,7 +352,7 @@ MUTANTS = [
     ),
     Mutant(
         "T3 a cancel that overlooks a claim",
-        "tickwork.lock_job_for_caller",
+        "tickwork.change_job",
         "for no key update",
         "",
         test_manage.test_a_cancel_that_meets_a_claim_asks_the_worker,
@@ -563,16 +563,16 @@ MUTANTS = [
     ),
     Mutant(
         "an ended job that stays parked",
-        "tickwork.unfile_job",
-        "delete from tickwork.parked",
-        "perform from tickwork.parked",
+        "tickwork.unfile_jobs",
+        "exit when left_over = '{}';",
+        "exit when source.name = 'parked';",
         test_manage.test_a_job_that_waits_for_its_time_or_its_lane_can_be_buried,
     ),
     Mutant(
         "an ended job that hides others",
-        "tickwork.unfile_job",
-        "delete from tickwork.waiting",
-        "perform from tickwork.waiting",
+        "tickwork.unfile_jobs",
+        "exit when left_over = '{}';",
+        "continue when source.name = 'waiting';",
         test_max_queued.test_a_job_that_is_claimed_or_cancelled_makes_room_at_once,
     ),
     Mutant(
@@ -608,15 +608,15 @@ MUTANTS = [
     ),
     Mutant(
         "a change of many jobs that waits for one",
-        "tickwork.change_job",
+        "tickwork.lock_jobs",
         "for no key update skip locked",
         "for no key update",
         test_manage_many.test_a_job_that_somebody_else_is_changing_is_skipped,
     ),
     Mutant(
         "jobs lost by the rebuild",
-        "tickwork.rebuild_queue",
-        "perform tickwork.file_jobs(",
+        "tickwork.follow_jobs",
+        "perform tickwork.file_again(",
         "perform cardinality(",
         test_filing.test_jobs_filled_in_by_hand_are_found_when_the_queue_is_rebuilt,
     ),
