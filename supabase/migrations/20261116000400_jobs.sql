@@ -171,9 +171,7 @@ begin
     ) as held
   ));
 
-  perform tickwork.unfile_job(gone)
-  from gone
-  where gone.status = 'queued';
+  perform tickwork.unfile_jobs(array(select gone::public.jobs from gone where gone.status = 'queued'));
 
   return null;
 end

@@ -18,6 +18,12 @@ stable
 -- There may be no such family.
 return to_regclass('tickwork.' || quote_ident('turn_of_' || family));
 
+create function tickwork.read_turn(family text)
+returns bigint
+language sql
+volatile
+return coalesce(pg_sequence_last_value(tickwork.turn_of(family)), 0);
+
 create function tickwork.unpacked(stored bigint)
 returns tickwork.pointer
 language sql

@@ -79,7 +79,7 @@ begin
     return '{}';
   end if;
 
-  turn := coalesce(pg_sequence_last_value(tickwork.turn_of(claim.family)), 0);
+  turn := tickwork.read_turn(claim.family);
   so_far := row('{}'::tickwork.claimed_job[], tickwork.unpacked(turn), false)::tickwork.claimed_so_far;
   low_starts := tickwork.low_starts((so_far.pointer).starts, claim.max_jobs);
 
@@ -125,7 +125,7 @@ volatile
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
-  turn bigint := coalesce(pg_sequence_last_value(tickwork.turn_of((request).family)), 0);
+  turn bigint := tickwork.read_turn((request).family);
   pointer constant tickwork.pointer := tickwork.unpacked(turn);
   -- Within a turn its tenant comes first, otherwise last.
   start constant bigint := (pointer).tenant_number - ((pointer).starts_left > 0)::integer;

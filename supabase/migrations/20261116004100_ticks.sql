@@ -14,8 +14,9 @@ declare
       and not family_types.is_paused
       and family_types.full_until < clock_timestamp()
   );
+  pointer constant tickwork.pointer := tickwork.unpacked(tickwork.read_turn(count_due.family));
   turns constant tickwork.turn[] := (
-    tickwork.next_turns(count_due.family, types, true, count_due.most, '{}', tickwork.read_pointer(count_due.family))
+    tickwork.next_turns(count_due.family, types, true, count_due.most, '{}', pointer)
   ).turns;
 begin
   return (

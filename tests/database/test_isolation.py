@@ -773,7 +773,7 @@ MUTANTS = {
         hole("resolve_filter", "where tickwork.may_act_for(wanted.tenant_id)", ""),
         hole("raise_no_job", "errcode = 'TWJOB'", TELLTALE),
         hole("lock_endpoint_for_caller", "tickwork.may_act_for(webhook_endpoints.tenant_id)", "true"),
-        hole("settle", "leases.token = (outcomes).tokens[array_position((outcomes).ids, leases.job_id)]", "true"),
+        hole("settle_done_job", "leases.token = settle_done_job.lease_token", "true"),
         hole("hold_lane_of_job", "leases.token = hold_lane_of_job.lease_token", "true"),
         "create policy p on tickwork.waiting for select to anon using (true); "
         "grant select on tickwork.waiting to anon; grant usage on schema tickwork to anon",
