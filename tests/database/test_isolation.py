@@ -57,6 +57,7 @@ REFUSED = (
     "tickwork.take_keys",
     "tickwork.follow_jobs",
     "tickwork.insert_new_jobs",
+    "tickwork.start_job",
     "tickwork.enqueue_import",
 )
 # They read nothing: the answer to another id is another number.
