@@ -24,11 +24,11 @@ endif
 
 # A thousand files and one of 2 GB, imported by a worker that is killed ten times. It needs 5 GB of room in TMPDIR.
 test-large: $(STAMP)
-	env TICKWORK_TEST_LARGE=1 $(BIN)/python -m pytest -s tests/test_import_large.py
+	env TICKWORK_TEST_LARGE=1 $(BIN)/python -m pytest -s tests/families/imports/test_import_large.py
 
 # What is dear or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be had is skipped, and said.
 check-deploy: $(STAMP)
-	$(PYTEST) --durations 5 checks
+	$(PYTEST) --durations 5 tests/deploy
 
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed
@@ -36,7 +36,7 @@ bench: $(BENCH)/.installed
 
 # Ten thousand webhooks to receivers that fail three times out of ten, in some minutes; `make test` does it with a few hundred.
 deliveries: $(STAMP)
-	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/test_many_deliveries.py
+	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/families/webhook/test_many_deliveries.py
 
 # The migration with the payload schemas of our own types, from the payload models of their handlers.
 schemas: $(STAMP)
@@ -44,12 +44,12 @@ schemas: $(STAMP)
 
 # A member with a hundred thousand jobs against everybody else, for ten minutes; make attack ARGS=2 takes two.
 attack: $(STAMP)
-	$(BIN)/python -m tests.attack_for_minutes $(ARGS)
+	$(BIN)/python -m tests.database.attack_for_minutes $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench tests checks
+	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench tests
 	$(foreach main,$(wildcard functions/*/main.py infra/bench/functions/*/main.py),$(BIN)/mypy $(main) &&) true
 	$(BIN)/lint-imports
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from tests.world import World
-from tickwork import errors, events
-from tickwork.database import translated
-from tickwork.documents import Documents
-from tickwork.imports import Imports
-from tickwork.jobs import Status
+from tickwork import errors
+from tickwork.client.connectors import Imports
+from tickwork.client.documents import Documents
+from tickwork.client.webhooks import Webhooks
+from tickwork.database.connection import translated
+from tickwork.jobs.rows import Status
 from tickwork.queue import Queue
-from tickwork.webhooks import Webhooks
+from tickwork.tools import events
 
 ROOT = Path(__file__).parents[1]
 MIGRATIONS = sorted((ROOT / "supabase/migrations").glob("*.sql"))

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.waiting import PATIENCE, until
 from tests.world import World
+from tests.world.waiting import PATIENCE, until
 
 FUNCTION = """
 import os, pathlib, signal, time
 from pydantic import BaseModel
-from tickwork.handler import Handler, Tools
+from tickwork.jobs.handler import Handler, Tools
 
 class Nothing(BaseModel):
     pass

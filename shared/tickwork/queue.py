@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 
-from tickwork.database import Connection, Database
+from tickwork.database.connection import Connection, Database
 from tickwork.errors import InvalidRequest, NoSuchJob, NotFinished, WriteFailed
-from tickwork.outcomes import Json, Write
+from tickwork.jobs.outcomes import Json, Write
 
 if TYPE_CHECKING:
-    from tickwork.jobs import Changed, ClaimedJob, EnqueuedJob, FollowUp, Job, Receipt
+    from tickwork.jobs.rows import Changed, ClaimedJob, EnqueuedJob, FollowUp, Job, Receipt
 
 Time = datetime | str | None
 
@@ -68,7 +70,7 @@ class Queue:
         query = f"select to_json({call('enqueue_job', arguments)})::text as job"
         # Without a key a repeat after a broken connection might enqueue the job twice.
         (row,) = self.database.rows(query, arguments, repeatable=idempotency_key is not None)
-        from tickwork.jobs import EnqueuedJob
+        from tickwork.jobs.rows import EnqueuedJob
 
         return EnqueuedJob.model_validate_json(row["job"])
 
@@ -77,7 +79,7 @@ class Queue:
         arguments = {"jobs": as_given(jobs)}
         # Whole rows of a thousand jobs take longer to read than to write.
         query = statement("enqueue_jobs", arguments).replace("*", "id, deduplicated")
-        from tickwork.jobs import Receipt
+        from tickwork.jobs.rows import Receipt
 
         return [Receipt(**row) for row in self.database.rows(query, arguments, repeatable=False)]
 
@@ -415,7 +417,7 @@ class Queue:
     def _change(self, function: str, **arguments: Any) -> Changed:
         # A repeat after a broken connection might change others than those it was limited to.
         (row,) = self._call(function, repeatable=False, **arguments)
-        from tickwork.jobs import Changed
+        from tickwork.jobs.rows import Changed
 
         return Changed(**row)
 
@@ -469,14 +471,14 @@ class Exchange:
         return [found[outcome["job_id"]] for outcome in self._outcomes]
 
     def claimed(self) -> list[ClaimedJob]:
-        from tickwork.jobs import JOBS
+        from tickwork.jobs.rows import JOBS
 
         return JOBS.validate_json(self._claimed)
 
 
 def job_of(row: Mapping[str, Any]) -> Job:
     # Not before there is one: a wake-up that finds nothing due does without pydantic.
-    from tickwork.jobs import Job
+    from tickwork.jobs.rows import Job
 
     return Job(**row)
 
@@ -561,3 +563,15 @@ def storable(value: Any) -> Any:
             return [storable(each) for each in value]
         case _:
             return value
+
+
+def worker_name(family: str) -> str:
+    """Who works, for people to read: the revision or host, the process, and which one of its lives."""
+    place = os.environ.get("K_REVISION") or f"{family}@{socket.gethostname()}"
+    return f"{place}:{os.getpid()}:{_life(os.getpid())}"
+
+
+@cache
+def _life(process: int) -> str:
+    # Every instance in the cloud has the same process number; every fork of this one has another.
+    return uuid4().hex[:8]

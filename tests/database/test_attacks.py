@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from tests.crowd import claim_all, claim_in_batches, claim_one_by_one, enqueue, shares
-from tests.hash_inversion import text_with_hash
-from tests.metered import MAX_PAGES, MeteredWorker
-from tests.waiting import until
 from tests.world import World
-from tickwork.database import Connection
-from tickwork.jobs import Job
+from tests.world.crowd import claim_all, claim_in_batches, claim_one_by_one, enqueue, shares
+from tests.world.hash_inversion import text_with_hash
+from tests.world.metered import MAX_PAGES, MeteredWorker
+from tests.world.waiting import until
+from tickwork.database.connection import Connection
+from tickwork.jobs.rows import Job
 
 CANCELLED_LANES = 2_000
 LIVE_LANES = 20_000

@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
-from tests.crowd import let_time_pass, transaction
-from tests.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
 from tests.world import World
+from tests.world.crowd import let_time_pass, transaction
+from tests.world.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
 
 
 def tenant_with_endpoint(world: World, waiting: int) -> tuple[UUID, UUID]:

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.database import Database
+from tickwork.database.connection import Database
 from tickwork.queue import Queue
 
 

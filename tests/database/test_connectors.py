@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from tests.world import World
+from tickwork.client.connectors import Imports
 from tickwork.errors import InvalidRequest, NoSuchConnector
-from tickwork.imports import Imports
 
 
 def connect(world: World, tenant: UUID, **columns: Any) -> UUID:

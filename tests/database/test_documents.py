@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.documents import Documents
+from tickwork.client.documents import Documents
 from tickwork.errors import InvalidRequest, NoSuchDocument
 
 

@@ -6,15 +6,15 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from tests.crowd import transaction
 from tests.database.test_plans import scans_of
-from tests.receivers import deliveries, emit, endpoint
 from tests.world import World
-from tickwork import events
+from tests.world.crowd import transaction
+from tests.world.receivers import deliveries, emit, endpoint
+from tickwork.client.webhooks import Webhooks
 from tickwork.errors import InvalidRequest, LeaseLost
-from tickwork.jobs import FollowUp
+from tickwork.jobs.rows import FollowUp
 from tickwork.queue import lease_of
-from tickwork.webhooks import Webhooks
+from tickwork.tools import events
 
 
 def types(world: World, tenant: UUID | None = None) -> list[str]:

@@ -8,8 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from tests.agreement import disagreements
-from tests.crowd import (
+from tests.world import World
+from tests.world.agreement import disagreements
+from tests.world.crowd import (
     claim_all,
     enqueue,
     fill_by_hand,
@@ -18,9 +19,8 @@ from tests.crowd import (
     until_waiting_or_done,
     with_workers,
 )
-from tests.waiting import until
-from tests.world import World
-from tickwork.jobs import Job
+from tests.world.waiting import until
+from tickwork.jobs.rows import Job
 from tickwork.queue import Queue
 
 

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.database import Connection
+from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost, WriteFailed
 
 

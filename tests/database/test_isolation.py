@@ -15,11 +15,11 @@ from psycopg.rows import dict_row
 
 from tests.conftest import TEMPLATE, cloned
 from tests.database.test_privileges import CLIENT_COLUMNS, DOCUMENT_COLUMNS, OURS, broken_rules, unlisted_grants
-from tests.receivers import emit, endpoint
 from tests.world import World
-from tickwork.database import Connection
+from tests.world.receivers import emit, endpoint
+from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 INSIDER, COLLEAGUE, REMOVED, STRANGER = (UUID(int=number) for number in range(1, 5))

@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.crowd import claim_all, enqueue, let_time_pass, transaction
 from tests.database.test_plans import scans_of, touched_rows
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue, let_time_pass, transaction
 from tickwork.errors import InvalidRequest, LeaseLost
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 LANE = "connector:1"
 

@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from tests.crowd import transaction, until_waiting_or_done
 from tests.database.test_enqueue import in_step, in_thread, wait_for_lock
 from tests.world import World
+from tests.world.crowd import transaction, until_waiting_or_done
 from tickwork.errors import InvalidRequest, LeaseLost
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork.queue import Queue, lease_of
 
 VERBS: dict[str, Callable[[Queue, Job], object]] = {

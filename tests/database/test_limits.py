@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from tests.crowd import claim_all, enqueue, let_time_pass, transaction
 from tests.database.test_plans import scans_of, touched_rows
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue, let_time_pass, transaction
 from tickwork.errors import LeaseLost
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 LANE = "connector:1"
 KINDS = pytest.mark.parametrize("kind", ["type", "tenant and type", "tenant", "lane"])

@@ -9,10 +9,10 @@ from uuid import UUID
 
 import psycopg
 
-from tests.crowd import claim_all, enqueue, transaction, until_waiting_or_done, with_workers
 from tests.database.test_limits import KINDS, LANE, limited, running
-from tests.waiting import until
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue, transaction, until_waiting_or_done, with_workers
+from tests.world.waiting import until
 from tickwork.queue import Queue
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tickwork.errors import InvalidRequest
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 Node = dict[str, Any]

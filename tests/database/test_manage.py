@@ -10,9 +10,9 @@ import pytest
 
 from tests.database.test_enqueue import in_thread, wait_for_lock
 from tests.world import World
-from tickwork.database import Connection
+from tickwork.database.connection import Connection
 from tickwork.errors import InvalidRequest, NoSuchJob, QueueError, WrongStatus
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 
 def job_that_is(world: World, status: str) -> Job:

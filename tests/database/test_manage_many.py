@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.database import Connection
+from tickwork.database.connection import Connection
 from tickwork.errors import InvalidRequest, QueueError
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 
 def dead_job(world: World, code: str = "BUSY", **arguments: Any) -> Job:

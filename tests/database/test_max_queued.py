@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.crowd import enqueue, transaction, until_waiting_or_done
 from tests.world import World
-from tickwork.database import Connection, Database
+from tests.world.crowd import enqueue, transaction, until_waiting_or_done
+from tickwork.database.connection import Connection, Database
 from tickwork.errors import QueueFull
 from tickwork.queue import Queue
 

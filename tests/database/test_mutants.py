@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.crowd import claim_in_batches, claim_one_by_one
 from tests.database import (
     test_claim,
     test_durability,
@@ -28,6 +27,7 @@ from tests.database import (
     test_turns,
 )
 from tests.world import World
+from tests.world.crowd import claim_in_batches, claim_one_by_one
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.crowd import claim_all, enqueue
 from tests.database.test_plans import assert_by_index, scans_of, touched_rows
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue
 from tickwork.errors import InvalidRequest
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 SCOPES = pytest.mark.parametrize("scope", ["family", "type", "tenant_id"])
 

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.crowd import claim_all, enqueue, let_time_pass, shares
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue, let_time_pass, shares
 
 LANE = "connector:1"
 KINDS = pytest.mark.parametrize("kind", ["tenant and type", "lane"])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.database.test_listing import full, nodes_of, rows_of
 from tests.world import World
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 __all__ = ["full"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
-from tickwork.documents import Documents
+from tickwork.client.documents import Documents
 from tickwork.errors import InvalidRequest
 from tickwork_local.postgres import Server
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.world import World
 from tickwork.errors import InvalidRequest
-from tickwork.jobs import FollowUp
+from tickwork.jobs.rows import FollowUp
 from tickwork.queue import lease_of
 
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tickwork.errors import LeaseLost, WrongStatus
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 PICK = st.integers(0, 1_000_000)

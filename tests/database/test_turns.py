@@ -6,17 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.crowd import (
-    claim_all,
-    claim_in_batches,
-    claim_one_by_one,
-    enqueue,
-    fill_by_hand,
-    shares,
-    with_workers,
-)
 from tests.world import World
-from tickwork.jobs import ClaimedJob, Job
+from tests.world.crowd import claim_all, claim_in_batches, claim_one_by_one, enqueue, fill_by_hand, shares, with_workers
+from tickwork.jobs.rows import ClaimedJob, Job
 from tickwork.queue import Queue
 
 Claims = Callable[[World, int], list[Job]]

@@ -6,10 +6,10 @@ from uuid import uuid4
 import pytest
 
 from tests.database.test_enqueue import in_thread
-from tests.waiting import until
 from tests.world import World
+from tests.world.waiting import until
 from tickwork import queue as queue_module
-from tickwork.database import Database
+from tickwork.database.connection import Database
 from tickwork.errors import NoSuchJob, NotFinished
 from tickwork.queue import Queue
 

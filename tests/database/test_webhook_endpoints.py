@@ -6,11 +6,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
 from tests.world import World
+from tests.world.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
+from tickwork.client.webhooks import Webhooks
 from tickwork.errors import NoSuchDelivery, NoSuchEndpoint, WrongStatus
-from tickwork.jobs import Job
-from tickwork.webhooks import Webhooks
+from tickwork.jobs.rows import Job
 
 
 @pytest.mark.parametrize(

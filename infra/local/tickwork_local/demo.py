@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 from rich.text import Text
 
-from tickwork.cli_output import job_table, plain_table, print_table
-from tickwork.database import Database
-from tickwork.jobs import Job, Receipt
+from tickwork.cli.output import job_table, plain_table, print_table
+from tickwork.database.connection import Database
+from tickwork.jobs.rows import Job, Receipt
 from tickwork.queue import Queue
 from tickwork_local.demo_documents import add_samples, show_samples
 from tickwork_local.demo_webhooks import receiving, show_messages

@@ -3,11 +3,11 @@
 from pathlib import Path
 from uuid import UUID
 
-from tickwork.cli_documents import document_table, hit_table
-from tickwork.cli_output import print_table
-from tickwork.documents import Documents
+from tickwork.cli.documents import document_table, hit_table
+from tickwork.cli.output import print_table
+from tickwork.client.documents import Documents
 from tickwork.queue import Queue
-from tickwork.vault import open_vault
+from tickwork.tools.vault import open_vault
 from tickwork_local.stack import Stack
 
 TENANT = "acme"

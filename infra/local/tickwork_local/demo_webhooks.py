@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tickwork.endpoints import Endpoints
+from tickwork.client.endpoints import Endpoints
 from tickwork.queue import Queue
-from tickwork.receiver import Message, Receiver
-from tickwork.safe import Safe
+from tickwork.tools.secrets import Safe
 from tickwork_local.demo_documents import TENANT
 from tickwork_local.stack import Stack, own_secret_key
+from tickwork_local.webhook_receiver import Message, Receiver
 
 
 @contextmanager

@@ -10,10 +10,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tickwork.cli_output import COLOURS, job_table, one_line, plain_table
-from tickwork.database import Database
+from tickwork.cli.output import COLOURS, job_table, one_line, plain_table
+from tickwork.database.connection import Database
 from tickwork.errors import Unavailable
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork.queue import Queue
 from tickwork_local.stack import Stack, StackFailed
 

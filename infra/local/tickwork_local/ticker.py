@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from tickwork.database import Database, connect
+from tickwork.database.connection import Database, connect
 from tickwork.errors import QueueError
 from tickwork.queue import Queue
 

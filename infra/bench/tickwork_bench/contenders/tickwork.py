@@ -7,13 +7,13 @@ from uuid import UUID
 import psycopg
 from pydantic import BaseModel
 
-from tickwork.batch import work_many
-from tickwork.database import Database
-from tickwork.handler import Handler, Handlers, Tools
-from tickwork.jobs import ClaimedJob
-from tickwork.migrations import migrate
+from tickwork.database.connection import Database
+from tickwork.database.migrate import migrate
+from tickwork.jobs.handler import Handler, Handlers, Tools
+from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import Queue
-from tickwork.runtime import Deadline, work
+from tickwork.runtime.batch import work_many
+from tickwork.runtime.work import Deadline, work
 from tickwork.worker import Worker
 from tickwork_bench.contenders import Sender
 from tickwork_bench.measure import batches

@@ -1,0 +1,103 @@
+"""The commands that stop jobs from starting: pause, resume, holds."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from tickwork.cli import arguments
+from tickwork.cli.options import AsJson, DatabaseUrl, Tenant, desk
+from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table, printable
+from tickwork.errors import InvalidRequest
+from tickwork.queue import Queue
+
+Family = Annotated[str | None, typer.Option(help="Such as extract.")]
+Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]
+
+# The database counts no further.
+MANY = 100
+
+
+def pause(
+    context: typer.Context,
+    family: Family = None,
+    type: Type = None,
+    tenant: Tenant = None,
+    reason: Annotated[str | None, typer.Option(help="Shown to whoever asks why a job is not running.")] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Let no job of a family, a type or a tenant start."""
+    option, name = the_one("pause", family, type, tenant)
+    queue = desk(context).queue(database_url)
+    queue.pause_jobs(family, type, None if tenant is None else arguments.tenant_id(queue, tenant), reason)
+    print(f"No job of {option} {printable(name)} starts any more; those that run go on.")
+    print(f"`tickwork resume --{option} {printable(shlex.quote(name))}` ends that.")
+
+
+def resume(
+    context: typer.Context,
+    family: Family = None,
+    type: Type = None,
+    tenant: Tenant = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Let the jobs of a family, a type or a tenant start again."""
+    option, name = the_one("resume", family, type, tenant)
+    queue = desk(context).queue(database_url)
+    tenant_id = None if tenant is None else arguments.tenant_id(queue, tenant)
+    scopes = [hold["scope"] for hold in queue.list_holds()]
+    queue.resume_jobs(family, type, tenant_id)
+    if f"{option} {tenant_id or name}" in scopes:
+        print(f"Jobs of {option} {printable(name)} start again.")
+    else:
+        print(f"{option.capitalize()} {printable(name)} was not paused. `tickwork holds` lists what is.")
+
+
+def the_one(command: str, family: str | None, type: str | None, tenant: str | None) -> tuple[str, str]:
+    """Which option was given, and what it said."""
+    options = {"family": family, "type": type, "tenant": tenant}
+    given = [(option, name) for option, name in options.items() if name is not None]
+    if len(given) != 1:
+        what = "only one" if given else "one"
+        hint = f"Such as `tickwork {command} --tenant acme`; for two things run it twice."
+        raise InvalidRequest(f"give {what} of --family, --type and --tenant", hint=hint)
+    return given[0]
+
+
+def holds(context: typer.Context, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List what is paused or held, and why."""
+    queue = desk(context).queue(database_url)
+    rows = queue.list_holds()
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_holds(rows, tenant_names(queue))
+    else:
+        print("Nothing is held.")
+
+
+def tenant_names(queue: Queue) -> dict[str, str]:
+    rows = queue.database.rows("select id::text, name from public.organizations", {})
+    return {row["id"]: row["name"] for row in rows}
+
+
+def print_holds(rows: list[dict[str, Any]], tenants: Mapping[str, str]) -> None:
+    table = plain_table("held", "since", "until", "jobs waiting", "why")
+    for row in rows:
+        what = in_words(row["scope"], tenants)
+        the_end = "it is released" if what.startswith("lane ") else "it is resumed"
+        until = moment(row["held_until"]) if row["held_until"] else the_end
+        waiting = f"{MANY} or more" if row["waiting"] >= MANY else str(row["waiting"])
+        table.add_row(one_line(what), moment(row["created_at"]), until, waiting, one_line(row["reason"]))
+    print_table(table)
+
+
+def in_words(scope: str, tenants: Mapping[str, str]) -> str:
+    """A scope as people would say it, with the name of its tenant."""
+    if not (found := re.fullmatch("tenant ([^ ]+)(?: family (.*?) lane (.*))?", scope, re.DOTALL)):
+        return scope
+    tenant_id, family, lane = found.groups()
+    tenant = f"tenant {tenants.get(tenant_id, tenant_id)}"
+    return f"lane {lane} of {tenant} in {family}" if lane else tenant
