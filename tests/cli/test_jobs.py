@@ -107,7 +107,7 @@ def test_many_are_cancelled_and_rescheduled_without_a_question(world: World, ask
 
 def test_more_than_a_portion_is_changed_to_the_end(world: World, ask: Ask) -> None:
     tenant, type = world.tenant(), world.type()
-    world.service.enqueue_jobs([{"tenant_id": str(tenant), "type": type} for _ in range(1500)])
+    world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type} for _ in range(1500)])
 
     cancelled = ask("cancel", "--type", type, "--yes")
 
@@ -116,9 +116,9 @@ def test_more_than_a_portion_is_changed_to_the_end(world: World, ask: Ask) -> No
 
 
 def test_what_could_not_be_changed_is_said(world: World, ask: Ask) -> None:
-    blocked = world.service.cancel_job(world.job(dedupe_key="d").id)
+    blocked = world.service.jobs.cancel_job(world.job(dedupe_key="d").id)
     world.job(dedupe_key="d")
-    world.service.cancel_job(world.job().id)
+    world.service.jobs.cancel_job(world.job().id)
 
     retried = ask("retry", "--status", "cancelled", "--yes")
 

@@ -55,12 +55,12 @@ def test_a_slip_is_named_with_what_there_is(world: World, tmp_path: Path, comman
         assert refusal(each) == f"tickwork: {complaint}"
         assert hint in each.stderr.splitlines()[1]
         assert "job_types" not in each.stderr
-    assert world.service.list_holds() == []
+    assert world.service.pauses.list_holds() == []
 
 
 def test_a_deleted_type_can_be_resumed(world: World, ask: Ask) -> None:
     type = world.type()
-    world.service.pause_jobs(type=type)
+    world.service.pauses.pause_jobs(type=type)
     world.run("delete from job_types where key = %s", type)
 
     assert ask("resume", "--type", type).stdout == f"Jobs of type {type} start again.\n"
@@ -71,11 +71,11 @@ def test_holds_are_listed_in_words(world: World, ask: Ask) -> None:
     tenant, type = world.tenant("acme [red] corp"), world.type()
     enqueue(world, tenant, 3)
     enqueue(world, tenant, 100, lane="endpoint:7")
-    world.service.pause_jobs(tenant_id=tenant, reason="unpaid\nbill")
-    world.service.pause_jobs(type=type)
-    world.service.pause_jobs(family="test")
-    world.service.hold_lane("test", tenant, "endpoint:7", "2999-01-01 00:00Z", "answered 429")
-    world.service.hold_lane("test", tenant, "endpoint:8", "infinity")
+    world.service.pauses.pause_jobs(tenant_id=tenant, reason="unpaid\nbill")
+    world.service.pauses.pause_jobs(type=type)
+    world.service.pauses.pause_jobs(family="test")
+    world.service.pauses.hold_lane("test", tenant, "endpoint:7", "2999-01-01 00:00Z", "answered 429")
+    world.service.pauses.hold_lane("test", tenant, "endpoint:8", "infinity")
 
     lines = ask("holds").stdout.splitlines()
     data = answer(ask("holds", "--json"))

@@ -14,8 +14,9 @@ from tests.world.command_line import COMMAND, environment_for, run_all
 from tests.world.receivers import KEY, Sender, deliveries
 from tests.world.receivers import sender as sender  # a fixture
 from tests.world.waiting import PATIENCE, until
+from tickwork.database.connection import Connection
 from tickwork.families.webhook.http_request import Secret
-from tickwork.tools.secrets import Safe
+from tickwork.tools.secrets import SecretStore
 from tickwork_local.launch import ends_with_parent
 
 OPEN = {"TICKWORK_SECRET_KEY": KEY, "TICKWORK_OUTBOUND_ALLOW": "loopback", "TICKWORK_OUTBOUND_HTTP": "true"}
@@ -174,9 +175,9 @@ def test_a_secret_is_stored_listed_and_forgotten(world: World, tmp_path: Path, a
 def value_of(world: World, tenant: UUID) -> str:
     job = world.running_job(tenant=tenant)
 
-    def read(connection: object) -> str:
-        world.queue.hold_job(job, connection)  # type: ignore[arg-type]
-        return Safe(KEY).read(connection, tenant, "tenant")["API_KEY"]
+    def read(connection: Connection) -> str:
+        world.queue.hold_job(job, connection)
+        return SecretStore(KEY).read(connection, tenant, "tenant")["API_KEY"]
 
     return world.queue.database.transaction(read)
 

@@ -25,10 +25,10 @@ import psycopg
 
 from tests.conftest import open_to_all, roomy_memory
 from tests.world import World
+from tickwork.client import Client
 from tickwork.database.connection import Connection, Database
 from tickwork.database.migrate import migrate
 from tickwork.errors import QueueError
-from tickwork.queue import Queue
 from tickwork_local.launch import die_with_parent
 from tickwork_local.postgres import running_postgres
 
@@ -92,7 +92,7 @@ def waits(world: World, tenant: UUID, claimed_at: dict[UUID, float], seconds: fl
     enqueued_at: dict[UUID, float] = {}
     start = time.monotonic()
     while (now := time.monotonic()) < start + seconds:
-        enqueued_at[world.service.enqueue_job(tenant, random.choice(TYPES)).id] = now
+        enqueued_at[world.service.jobs.enqueue_job(tenant, random.choice(TYPES)).id] = now
         time.sleep(max(0, now + 1 - time.monotonic()))
     give_up_at = time.monotonic() + 10
     while enqueued_at.keys() - claimed_at.keys() and time.monotonic() < give_up_at:
@@ -141,11 +141,11 @@ def work(world: World, watched: UUID, claimed_at: dict[UUID, float], is_over: Ev
 
 def tick(world: World, is_over: Event) -> None:
     with closing(Database(world.url)) as database:
-        queue = Queue(database, "tick")
+        client = Client(database)
         while not is_over.wait(TICK_SECONDS):
             try:
-                queue.reap_expired_leases()
-                queue.purge_jobs(timedelta(seconds=30), 10_000)
+                client.maintenance.reap_expired_leases()
+                client.maintenance.purge_jobs(timedelta(seconds=30), 10_000)
             except QueueError as error:
                 print(f"the tick got an error: {error}", flush=True)
 

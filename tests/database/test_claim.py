@@ -267,4 +267,4 @@ def test_a_type_that_nobody_has_asked_for_is_named(world: World) -> None:
 
     world.queue.claim_next_job("test", types=[known])
 
-    assert "No worker that knows the type 'wave_hand' has asked for jobs." in world.service.explain_job(job.id)
+    assert "No worker that knows the type 'wave_hand' has asked for jobs." in world.service.jobs.explain_job(job.id)

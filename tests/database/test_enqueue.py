@@ -42,10 +42,10 @@ def test_what_is_null_is_as_if_it_were_left_out(world: World) -> None:
 
 
 def test_a_repeated_idempotency_key_answers_the_first_job_unchanged(world: World) -> None:
-    first = world.service.enqueue_job(world.tenant(), world.type(), {"n": 1}, idempotency_key="k")
+    first = world.service.jobs.enqueue_job(world.tenant(), world.type(), {"n": 1}, idempotency_key="k")
     world.queue.complete_job(world.claim(), {"ok": True})
 
-    again = world.service.enqueue_job(first.tenant_id, first.type, {"n": 2}, idempotency_key="k")
+    again = world.service.jobs.enqueue_job(first.tenant_id, first.type, {"n": 2}, idempotency_key="k")
 
     assert (first.deduplicated, again.deduplicated) == (False, True)
     assert (again.id, again.status, again.payload) == (first.id, "done", {"n": 1})
@@ -58,7 +58,7 @@ def test_an_idempotency_key_belongs_to_one_tenant_and_type(world: World) -> None
     world.type("thank_person")
 
     jobs = [
-        world.service.enqueue_job(tenant, type, idempotency_key="k")
+        world.service.jobs.enqueue_job(tenant, type, idempotency_key="k")
         for tenant in (here, there)
         for type in ("greet_person", "thank_person")
     ]
@@ -90,7 +90,7 @@ def test_a_repeat_is_answered_even_when_the_type_takes_no_new_jobs(world: World)
     first = world.job(idempotency_key="k")
     world.run("update job_types set is_active = false where key = %s", first.type)
 
-    again = world.service.enqueue_job(first.tenant_id, first.type, idempotency_key="k")
+    again = world.service.jobs.enqueue_job(first.tenant_id, first.type, idempotency_key="k")
 
     assert (again.id, again.deduplicated) == (first.id, True)
 
@@ -122,7 +122,7 @@ def test_a_key_whose_holder_rolls_back_is_not_lost(world: World) -> None:  # E1
     holder = world.connect()
     holder.autocommit = False
     holder.execute("select enqueue_job(%s, %s, idempotency_key => 'k')", [tenant, type])
-    waiting = in_thread(lambda: world.service.enqueue_job(tenant, type, idempotency_key="k"))
+    waiting = in_thread(lambda: world.service.jobs.enqueue_job(tenant, type, idempotency_key="k"))
     wait_for_lock(world)
 
     holder.rollback()
@@ -137,7 +137,7 @@ def test_a_key_whose_holder_commits_is_answered_with_that_job(world: World) -> N
     holder = world.connect()
     holder.autocommit = False
     first = holder.execute("select id from enqueue_job(%s, %s, dedupe_key => 'k')", [tenant, type]).fetchone()
-    waiting = in_thread(lambda: world.service.enqueue_job(tenant, type, dedupe_key="k"))
+    waiting = in_thread(lambda: world.service.jobs.enqueue_job(tenant, type, dedupe_key="k"))
     wait_for_lock(world)
 
     holder.commit()
@@ -167,7 +167,7 @@ def test_a_type_is_enqueued_by_those_it_names(world: World, enqueued_by: str, ma
                 assert refusal.value.sqlstate == "TWENQ"
 
     assert world.value("select count(*) from jobs") == 2 * len(may)
-    assert world.service.enqueue_job(tenant, type).status == "queued"
+    assert world.service.jobs.enqueue_job(tenant, type).status == "queued"
 
 
 def test_a_dedupe_key_is_not_lost_to_a_job_whose_idempotency_key_was_taken_meanwhile(world: World) -> None:
@@ -175,12 +175,12 @@ def test_a_dedupe_key_is_not_lost_to_a_job_whose_idempotency_key_was_taken_meanw
     holder = world.connect()
     holder.autocommit = False
     holder.execute("select enqueue_job(%s, %s, idempotency_key => 'k')", [tenant, type])
-    waiting = in_thread(lambda: world.service.enqueue_job(tenant, type, idempotency_key="k", dedupe_key="d"))
+    waiting = in_thread(lambda: world.service.jobs.enqueue_job(tenant, type, idempotency_key="k", dedupe_key="d"))
     wait_for_lock(world)
 
     holder.commit()
     repeated = waiting()
-    other = world.service.enqueue_job(tenant, type, dedupe_key="d")
+    other = world.service.jobs.enqueue_job(tenant, type, dedupe_key="d")
 
     assert repeated.deduplicated
     assert not other.deduplicated
@@ -192,7 +192,7 @@ def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world
     batch = [{"tenant_id": tenant, "type": type, "payload": {"n": n}} for n in range(4)]
     batch[1]["idempotency_key"] = batch[3]["idempotency_key"] = "same"
 
-    jobs = world.service.enqueue_jobs(batch)
+    jobs = world.service.jobs.enqueue_jobs(batch)
 
     payloads = {row["id"]: row["payload"]["n"] for row in world.rows("select id, payload from jobs")}
     assert [payloads[job.id] for job in jobs] == [0, 1, 2, 1]
@@ -203,7 +203,7 @@ def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world
 def test_a_batch_is_claimed_in_the_order_it_was_given(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     keys = ["z", "a", "m", "b"]
-    world.service.enqueue_jobs([{"tenant_id": tenant, "type": type, "idempotency_key": key} for key in keys])
+    world.service.jobs.enqueue_jobs([{"tenant_id": tenant, "type": type, "idempotency_key": key} for key in keys])
 
     claimed = [world.claim().idempotency_key for _ in keys]
 
@@ -235,7 +235,7 @@ def test_a_batch_with_one_bad_job_writes_nothing(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
 
     with pytest.raises(InvalidRequest, match="type: there is no job type 'unknown'"):
-        world.service.enqueue_jobs([{"tenant_id": tenant, "type": type}, {"tenant_id": tenant, "type": "unknown"}])
+        world.service.jobs.enqueue_jobs([{"tenant_id": tenant, "type": type}, {"tenant_id": tenant, "type": "unknown"}])
 
     assert world.value("select count(*) from jobs") == 0
 
@@ -252,7 +252,7 @@ def test_a_batch_with_one_bad_job_writes_nothing(world: World) -> None:
 )
 def test_a_batch_that_is_none_is_refused(world: World, jobs: Any, code: str, message: str) -> None:
     with pytest.raises(InvalidRequest) as refusal:
-        world.service.enqueue_jobs(jobs)
+        world.service.jobs.enqueue_jobs(jobs)
 
     assert (refusal.value.sqlstate, str(refusal.value)) == (code, message)
 
@@ -335,7 +335,7 @@ def test_an_unknown_tenant_is_refused_by_name(world: World) -> None:
     stranger = uuid4()
 
     with pytest.raises(QueueError, match=f"tenant_id: there is no tenant {stranger}") as refusal:
-        world.service.enqueue_job(stranger, world.type())
+        world.service.jobs.enqueue_job(stranger, world.type())
 
     assert refusal.value.sqlstate == "TWTNT"
 

@@ -315,8 +315,8 @@ def populate_calls(world: World) -> None:
 
 def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     tenant, type = world.tenant(word), world.type(f"do_{word}", family=word, max_running=1000)
-    world.service.limit_lane(word, tenant, word, max_running=5, starts_per_minute=100)
-    world.service.hold_lane(word, tenant, "held", "infinity")
+    world.service.pauses.limit_lane(word, tenant, word, max_running=5, starts_per_minute=100)
+    world.service.pauses.hold_lane(word, tenant, "held", "infinity")
     world.job(type, tenant, payload={"secret": word}, lane=word)
     world.claim(word, lease_seconds=3600)
     world.job(type, tenant, lane="held", run_at=datetime(2100, 1, 1, tzinfo=UTC))

@@ -125,7 +125,7 @@ def test_a_beating_job_is_never_reaped_and_one_missed_beat_is_forgiven(world: Wo
     for _ in range(9):
         # A third of the lease passes per step: nine steps are three times its length.
         world.run("update jobs set lease_expires_at = lease_expires_at - interval '20 seconds' where id = %s", job.id)
-        reaped = world.service.reap_expired_leases()
+        reaped = world.service.maintenance.reap_expired_leases()
         if _ % 2:
             world.queue.heartbeat_job(job)
         assert reaped == 0
@@ -213,7 +213,7 @@ def test_an_expired_lease_is_dead_when_the_attempts_are_spent(world: World) -> N
 
     nothing = world.queue.claim_next_job("test")
 
-    (job,) = world.service.list_jobs()
+    (job,) = world.service.jobs.list_jobs()
     assert nothing is None
     assert (job.status, job.attempts, job.error_code) == ("dead", 2, "LEASE_EXPIRED")
     assert len(world.attempts(job)) == 2
@@ -226,8 +226,8 @@ def test_the_tick_gives_back_expired_leases_of_all_families(world: World) -> Non
     world.job(world.type("do_three", "three"))
     alive = world.claim("three")
 
-    assert world.service.reap_expired_leases() == 2
-    assert world.service.reap_expired_leases() == 0
+    assert world.service.maintenance.reap_expired_leases() == 2
+    assert world.service.maintenance.reap_expired_leases() == 0
     assert world.reload(alive).status == "running"
 
 
@@ -236,7 +236,7 @@ def test_the_tick_finds_a_job_whose_type_moved_to_another_family(world: World) -
     world.run("update job_types set family = 'moved' where key = %s", job.type)
     world.expire(job)
 
-    assert world.service.reap_expired_leases() == 1
+    assert world.service.maintenance.reap_expired_leases() == 1
     assert world.reload(job).status == "queued"
 
 
@@ -306,9 +306,9 @@ def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: W
     worker.autocommit = False
     worker.execute("select complete_job(%s, %s)", [job.id, job.lease_token])
 
-    passed_over = world.service.reap_expired_leases()
+    passed_over = world.service.maintenance.reap_expired_leases()
     worker.commit()
-    afterwards = world.service.reap_expired_leases()
+    afterwards = world.service.maintenance.reap_expired_leases()
 
     assert (passed_over, afterwards) == (0, 0)
     assert world.reload(job).status == "done"
@@ -338,7 +338,7 @@ def test_two_reapers_at_once_end_an_attempt_once(world: World) -> None:  # L3, L
     first.autocommit = False
     row = first.execute("select reap_expired_leases() as reaped").fetchone()
 
-    second = world.service.reap_expired_leases()
+    second = world.service.maintenance.reap_expired_leases()
     first.commit()
 
     assert (row, second) == ({"reaped": 5}, 0)
@@ -353,7 +353,7 @@ def test_rows_that_must_be_passed_over_do_not_starve_the_reaper(world: World) ->
     for job in crashed:
         world.expire(job)
 
-    assert world.service.reap_expired_leases() == 50
+    assert world.service.maintenance.reap_expired_leases() == 50
     assert world.value("select count(*) from jobs where status = 'running'") == len(alive)
 
 
@@ -363,7 +363,7 @@ def test_an_expired_job_keeps_its_dedupe_key_and_wedges_nobody(world: World) -> 
     world.expire(keyed)
     world.expire(other)
 
-    assert world.service.reap_expired_leases() == 2
+    assert world.service.maintenance.reap_expired_leases() == 2
     assert duplicate.id == keyed.id
     assert world.reload(keyed).status == world.reload(other).status == "queued"
 
@@ -374,5 +374,5 @@ def test_a_silent_worker_that_comes_back_in_time_keeps_its_lease(world: World) -
 
     world.queue.heartbeat_job(job)
 
-    assert world.service.reap_expired_leases() == 0
+    assert world.service.maintenance.reap_expired_leases() == 0
     assert world.queue.complete_job(job).status == "done"

@@ -23,7 +23,7 @@ def limit(world: World, kind: str, tenant: UUID, most: int | None) -> None:
         case "tenant":
             world.run("update organizations set max_running = %s where id = %s", most, tenant)
         case "lane":
-            world.service.limit_lane("test", tenant, LANE, max_running=most)
+            world.service.pauses.limit_lane("test", tenant, LANE, max_running=most)
 
 
 def limited(world: World, kind: str, most: int, jobs: int = 10) -> UUID:
@@ -169,7 +169,7 @@ def test_after_many_crashes_exactly_as_many_as_allowed_can_start(world: World) -
         world.queue.complete_job(job)
 
     world.run("update jobs set lease_expires_at = now() where status = 'running'")
-    reaped = world.service.reap_expired_leases()
+    reaped = world.service.maintenance.reap_expired_leases()
 
     assert (reaped, running(world)) == (25, 0)
     assert len(claim_all(world)) == running(world) == 50

@@ -13,7 +13,7 @@ KINDS = pytest.mark.parametrize("kind", ["tenant and type", "lane"])
 
 def limit(world: World, kind: str, tenant: UUID, starts: int | None) -> None:
     if kind == "lane":
-        world.service.limit_lane("test", tenant, LANE, starts_per_minute=starts)
+        world.service.pauses.limit_lane("test", tenant, LANE, starts_per_minute=starts)
     else:
         world.run("update job_types set starts_per_minute = %s", starts)
 

@@ -184,7 +184,7 @@ def test_a_snoozed_job_waits_and_spends_no_attempt(world: World) -> None:
 @pytest.mark.parametrize("verb", ["fail", "release", "expire"])
 def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World, verb: str) -> None:  # T3
     job = world.running_job()
-    world.service.cancel_job(job.id)
+    world.service.jobs.cancel_job(job.id)
 
     match verb:
         case "fail":
@@ -193,7 +193,7 @@ def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World
             world.queue.release_job(job)
         case "expire":
             world.expire(job)
-            world.service.reap_expired_leases()
+            world.service.maintenance.reap_expired_leases()
 
     cancelled = world.reload(job)
     assert (cancelled.status, cancelled.attempts) == ("cancelled", 1)
@@ -202,7 +202,7 @@ def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World
 
 def test_a_job_that_completes_in_spite_of_cancel_is_done(world: World) -> None:  # T3
     job = world.running_job()
-    world.service.cancel_job(job.id)
+    world.service.jobs.cancel_job(job.id)
 
     world.queue.complete_job(job, {"too": "late"})
 

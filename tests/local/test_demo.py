@@ -56,7 +56,7 @@ def test_a_job_in_the_wrong_status_fails_the_demo(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.type("demo_quick", "demo")
-    job = world.service.enqueue_job(world.tenant(), "demo_quick")
+    job = world.service.jobs.enqueue_job(world.tenant(), "demo_quick")
 
     is_right = summarize([Receipt(job.id, False)], [job], tmp_path)
 
@@ -68,6 +68,6 @@ def test_a_job_in_the_wrong_status_fails_the_demo(
 
 def test_a_job_that_is_gone_fails_the_demo(world: World, tmp_path: Path) -> None:
     world.type("demo_quick", "demo")
-    job = world.service.enqueue_job(world.tenant(), "demo_quick")
+    job = world.service.jobs.enqueue_job(world.tenant(), "demo_quick")
 
     assert not summarize([Receipt(job.id, False)], [], tmp_path)

@@ -219,7 +219,7 @@ def test_the_live_table_never_cuts_an_id(world: World, width: int) -> None:
     world.queue.heartbeat_job(job, 0.5, "half [/red] way")
     console = Console(file=io.StringIO(), width=width, height=24, force_terminal=True, color_system=None)
 
-    console.print(picture(console, world.service.queue_summary(), world.service.list_jobs()))
+    console.print(picture(console, world.service.jobs.queue_summary(), world.service.jobs.list_jobs()))
 
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert any(line.startswith(str(job.id)) for line in lines)

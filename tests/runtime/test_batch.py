@@ -179,7 +179,7 @@ def test_a_lost_lease_is_dropped_and_the_others_go_on(world: World) -> None:
         ran.append(payload.n)
         if payload.n == 0:
             world.expire(jobs[1])
-            world.service.reap_expired_leases()
+            world.service.maintenance.reap_expired_leases()
             assert world.other_queue.claim_next_job("test").id == jobs[1].id  # type: ignore[union-attr]
 
     report = work_off(world, run)
@@ -333,7 +333,7 @@ def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: py
     def run(payload: Any, tools: Tools) -> None:
         ran.append(payload.n)
         if payload.n == 0:
-            world.service.cancel_job(jobs[1].id)
+            world.service.jobs.cancel_job(jobs[1].id)
             asked_at = world.reload(jobs[1]).updated_at
             until(lambda: world.reload(jobs[1]).updated_at > asked_at)
             # Two more looks, so that the answer to that heartbeat has been heard.

@@ -102,7 +102,7 @@ def test_a_handler_can_hold_the_lane_of_its_job(world: World, error: Exception, 
     assert report.claimed == 2
     assert (world.reload(job).status, world.reload(job).attempts) == ("queued", attempts)
     assert (world.reload(neighbour).attempts, world.reload(other).status) == (0, "done")
-    assert str(error) in world.service.explain_job(neighbour.id)
+    assert str(error) in world.service.jobs.explain_job(neighbour.id)
 
 
 def test_a_job_in_no_lane_holds_nobody(world: World) -> None:
@@ -412,7 +412,7 @@ def test_a_cancelled_job_stops_at_its_next_checkpoint(world: World) -> None:
     job = world.job()
 
     def run(person: Person, tools: Tools) -> None:
-        world.service.cancel_job(job.id)
+        world.service.jobs.cancel_job(job.id)
         attempt_of(tools)._last_beat -= 60
         while True:
             tools.wait(0.01)
@@ -428,7 +428,7 @@ def test_a_handler_that_ignores_cancel_is_left_behind(world: World) -> None:  # 
     release = threading.Event()
 
     def run(person: Person, tools: Tools) -> Done:
-        world.service.cancel_job(job.id)
+        world.service.jobs.cancel_job(job.id)
         attempt_of(tools)._last_beat -= 60
         release.wait(30)
         return Done(Greeting(text="too late"))

@@ -253,7 +253,7 @@ def test_a_type_without_a_handler_waits_for_a_function_that_has_one(function: Se
 
     assert answer.status == 204
     assert world.reload(job).status == "queued"
-    assert "No worker that knows the type 'paint_wall' has asked for jobs." in world.service.explain_job(job.id)
+    assert "No worker that knows the type 'paint_wall' has asked for jobs." in world.service.jobs.explain_job(job.id)
 
 
 def test_jobs_of_other_families_are_left_alone(function: Served, world: World) -> None:

@@ -10,10 +10,11 @@ import psycopg
 import pytest
 
 from tests.world import World
+from tickwork.client.secrets import Secrets
 from tickwork.database.connection import Connection
 from tickwork.errors import BadSetting, InvalidRequest, LeaseLost, Retryable
 from tickwork.jobs.rows import Job
-from tickwork.tools.secrets import Safe
+from tickwork.tools.secrets import SecretStore
 
 T = TypeVar("T")
 OLD, NEW = (b64encode(bytes([number]) * 32).decode() for number in (1, 2))
@@ -55,7 +56,9 @@ def under_lease(world: World, job: Job, work: Callable[[Connection], T]) -> T:
     return world.queue.database.transaction(held)
 
 
-def read(world: World, job: Job, safe: Safe, owner: str = "connector:1", tenant: UUID | None = None) -> dict[str, str]:
+def read(
+    world: World, job: Job, safe: SecretStore, owner: str = "connector:1", tenant: UUID | None = None
+) -> dict[str, str]:
     return under_lease(world, job, lambda connection: safe.read(connection, tenant or job.tenant_id, owner))
 
 
@@ -63,12 +66,12 @@ def everything_stored(world: World) -> str:
     return str(world.rows("select * from tickwork.secrets"))
 
 
-def store(world: World, safe: Safe, job: Job, value: str = SECRET, **more: Any) -> None:
-    safe.store(world.service.database, job.tenant_id, "connector:1", "token", value, **more)
+def store(world: World, safe: SecretStore, job: Job, value: str = SECRET, **more: Any) -> None:
+    Secrets(world.service.database, safe).store(job.tenant_id, "connector:1", "token", value, **more)
 
 
 def test_a_secret_is_sealed_at_rest_and_read_under_the_lease(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
 
     store(world, safe, job)
 
@@ -78,7 +81,7 @@ def test_a_secret_is_sealed_at_rest_and_read_under_the_lease(world: World) -> No
 
 
 def test_the_same_secret_is_sealed_differently_each_time(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     store(world, safe, job)
     first = everything_stored(world)
 
@@ -89,7 +92,7 @@ def test_the_same_secret_is_sealed_differently_each_time(world: World) -> None:
 
 
 def test_a_worker_keeps_what_it_was_given_and_only_under_its_lease(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     store(world, safe, job, "first")
 
     under_lease(world, job, lambda c: safe.keep(c, job.tenant_id, "connector:1", "token", "second"))
@@ -104,16 +107,16 @@ def test_a_worker_keeps_what_it_was_given_and_only_under_its_lease(world: World)
 
 
 def test_without_a_held_job_there_are_no_secrets(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     store(world, safe, job)
 
     assert safe.read(world.connect_worker(), job.tenant_id, "connector:1") == {}
 
 
 def test_a_job_opens_the_secrets_of_its_own_tenant_only(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     other = world.tenant("other")
-    safe.store(world.service.database, other, "connector:1", "token", SECRET)
+    Secrets(world.service.database, safe).store(other, "connector:1", "token", SECRET)
 
     assert read(world, job, safe, tenant=other) == {}
 
@@ -122,9 +125,9 @@ def test_a_job_opens_the_secrets_of_its_own_tenant_only(world: World) -> None:
     "change", ["tenant_id = (select id from organizations where name = 'other')", "owner = 'tenant'"]
 )
 def test_a_row_that_was_moved_elsewhere_does_not_open(world: World, change: str) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     other = world.tenant("other")
-    safe.store(world.service.database, other, "connector:1", "token", SECRET)
+    Secrets(world.service.database, safe).store(other, "connector:1", "token", SECRET)
     other_job = world.running_job(tenant=other)
     store(world, safe, job)
     world.run("delete from tickwork.secrets where tenant_id = %s", other)
@@ -138,13 +141,13 @@ def test_a_row_that_was_moved_elsewhere_does_not_open(world: World, change: str)
 
 
 def test_a_changed_letter_or_another_key_does_not_open_and_names_nothing(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     store(world, safe, job)
 
     with pytest.raises(Retryable) as with_other_key:
-        read(world, job, Safe(OLD))
+        read(world, job, SecretStore(OLD))
     with pytest.raises(Retryable) as without_key:
-        read(world, job, Safe(None))
+        read(world, job, SecretStore(None))
     world.run("update tickwork.secrets set sealed = overlay(sealed placing 'AAAA' from 30)")
     with pytest.raises(Retryable) as changed:
         read(world, job, safe)
@@ -157,17 +160,17 @@ def test_a_changed_letter_or_another_key_does_not_open_and_names_nothing(world: 
 
 def test_a_key_is_replaced_while_the_old_one_still_opens(world: World) -> None:
     job = world.running_job()
-    store(world, Safe(OLD), job)
-    both = Safe(f"{NEW},{OLD}")
+    store(world, SecretStore(OLD), job)
+    both = SecretStore(f"{NEW},{OLD}")
 
     with_both = read(world, job, both)
     store(world, both, job)
 
-    assert with_both == read(world, job, Safe(NEW)) == {"token": SECRET}
+    assert with_both == read(world, job, SecretStore(NEW)) == {"token": SECRET}
 
 
 def test_what_has_expired_is_not_read(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     now = datetime.now(UTC)
     store(world, safe, job, expires_at=now - timedelta(seconds=1))
     gone = read(world, job, safe)
@@ -178,9 +181,9 @@ def test_what_has_expired_is_not_read(world: World) -> None:
 
 
 def test_a_renamed_secret_takes_the_place_of_another_and_opens(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
-    safe.store(world.service.database, job.tenant_id, "endpoint:1", "previous", "oldest")
-    safe.store(world.service.database, job.tenant_id, "endpoint:1", "current", SECRET)
+    job, safe = world.running_job(), SecretStore(NEW)
+    Secrets(world.service.database, safe).store(job.tenant_id, "endpoint:1", "previous", "oldest")
+    Secrets(world.service.database, safe).store(job.tenant_id, "endpoint:1", "current", SECRET)
 
     world.run("select tickwork.rename_secret(%s, 'endpoint:1', 'current', 'previous')", job.tenant_id)
 
@@ -188,9 +191,9 @@ def test_a_renamed_secret_takes_the_place_of_another_and_opens(world: World) -> 
 
 
 def test_dropped_secrets_are_gone_and_listed_ones_show_their_names_only(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     store(world, safe, job)
-    safe.store(world.service.database, job.tenant_id, "connector:1", "other", SECRET)
+    Secrets(world.service.database, safe).store(job.tenant_id, "connector:1", "other", SECRET)
     listed = world.rows("select * from tickwork.list_secrets(%s, 'connector:1')", job.tenant_id)
 
     one = world.value("select tickwork.drop_secrets(%s, 'connector:1', 'other')", job.tenant_id)
@@ -204,7 +207,7 @@ def test_without_key_and_vault_nothing_is_stored(world: World) -> None:
     job = world.running_job()
 
     with pytest.raises(InvalidRequest) as refused:
-        store(world, Safe(None), job)
+        store(world, SecretStore(None), job)
 
     assert refused.value.sqlstate == "TWSEC"
     assert "TICKWORK_SECRET_KEY" in str(refused.value.hint)
@@ -213,7 +216,7 @@ def test_without_key_and_vault_nothing_is_stored(world: World) -> None:
 
 def test_without_a_key_supabase_vault_keeps_secrets(world: World) -> None:
     world.admin.execute(VAULT)
-    job, safe = world.running_job(), Safe(None)
+    job, safe = world.running_job(), SecretStore(None)
 
     store(world, safe, job)
 
@@ -225,14 +228,14 @@ def test_without_a_key_supabase_vault_keeps_secrets(world: World) -> None:
 @pytest.mark.parametrize("ending", ["replaced", "sealed", "dropped", "with its tenant"])
 def test_what_is_gone_is_gone_from_vault_as_well(world: World, ending: str) -> None:
     world.admin.execute(VAULT)
-    job, safe = world.running_job(), Safe(None)
+    job, safe = world.running_job(), SecretStore(None)
     store(world, safe, job)
 
     match ending:
         case "replaced":
             store(world, safe, job, "another")
         case "sealed":
-            store(world, Safe(NEW), job)
+            store(world, SecretStore(NEW), job)
         case "dropped":
             world.run("select tickwork.drop_secrets(%s, 'connector:1')", job.tenant_id)
         case "with its tenant":
@@ -243,7 +246,7 @@ def test_what_is_gone_is_gone_from_vault_as_well(world: World, ending: str) -> N
 
 
 def test_a_member_and_a_worker_cannot_reach_the_table_or_the_service_verbs(world: World) -> None:
-    job, safe = world.running_job(), Safe(NEW)
+    job, safe = world.running_job(), SecretStore(NEW)
     store(world, safe, job)
 
     for connection in (world.member_of(job.tenant_id), world.connect_worker(), world.connect("service_role")):
@@ -259,6 +262,6 @@ def test_a_member_and_a_worker_cannot_reach_the_table_or_the_service_verbs(world
 @pytest.mark.parametrize("key", ["short", b64encode(b"x" * 31).decode(), f"{NEW},", "ü" * 44])
 def test_a_key_that_is_none_is_refused_without_being_repeated(key: str) -> None:
     with pytest.raises(BadSetting, match="TICKWORK_SECRET_KEY: must be 32 random bytes") as refused:
-        Safe(key)
+        SecretStore(key)
 
     assert key not in str(refused.value)

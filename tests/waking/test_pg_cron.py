@@ -197,7 +197,7 @@ MANY_ALARMS = """
 def test_what_many_alarms_hide_is_found_by_a_call(hosted: World) -> None:
     install(hosted)
     tenant = hosted.tenant()
-    hosted.service.hold_lane("test", tenant, "held", "infinity")
+    hosted.service.pauses.hold_lane("test", tenant, "held", "infinity")
     hosted.job(tenant=tenant, lane="held")
     hosted.run(MANY_ALARMS)
     use_up_tokens(hosted)

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
+from tickwork.client import Client
 from tickwork.database.connection import Connection, Database
 from tickwork.jobs.rows import Job
 from tickwork.queue import Queue
@@ -24,7 +25,7 @@ class World:
 
     def __enter__(self) -> Self:
         self.admin = self.connect()
-        self.service = Queue(self._database(self.url), "service")
+        self.service = Client(self._database(self.url))
         self.queue = Queue(self._database(self.worker_url), "worker-1")
         self.other_queue = Queue(self._database(self.worker_url), "worker-2")
         return self
@@ -74,7 +75,7 @@ class World:
             type = known or self.type()
         if tenant is None:
             tenant = self.value("select (array_agg(id order by created_at))[1] from organizations") or self.tenant()
-        return self.reload(self.service.enqueue_job(tenant, type, **arguments))
+        return self.reload(self.service.jobs.enqueue_job(tenant, type, **arguments))
 
     def claim(self, family: str = "test", lease_seconds: int | None = None) -> Job:
         job = self.queue.claim_next_job(family, lease_seconds)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.servers.cloud import CLIENT_ID, CLIENT_SECRET, Cloud
 from tests.world import World
+from tickwork.client import Client
 from tickwork.families.imports.check_connector import CHECK_CONNECTOR
 from tickwork.families.imports.import_dropbox import IMPORT_DROPBOX
 from tickwork.families.imports.import_gdrive import IMPORT_GDRIVE
@@ -18,7 +19,6 @@ from tickwork.families.imports.watch_connector import WATCH_CONNECTOR
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.rows import Job
 from tickwork.runtime.work import Deadline, work
-from tickwork.tools.secrets import Safe
 from tickwork.tools.vault import open_vault
 
 HANDLERS: Handlers = {
@@ -72,13 +72,12 @@ class Office:
         assert row is not None
         id: UUID = row["id"]
         token = self.clouds[provider].refresh_tokens[-1]
-        Safe(SECRET_KEY).store(self.world.service.database, tenant, f"connector:{id}", "refresh_token", token)
+        Client(self.world.service.database, SECRET_KEY).connectors.keep_token(tenant, id, token)
         return id
 
     def request(self, connector: UUID, remote_path: str | None = "", files: list[str] | None = None) -> Job:
-        from tickwork.client.connectors import Imports
 
-        return Imports(self.world.service.database).request_import(connector, remote_path, files)
+        return self.world.service.connectors.request_import(connector, remote_path, files)
 
     def work(self, jobs: int = 1) -> None:
         work(self.world.queue, "import", HANDLERS, Deadline(600, jobs))

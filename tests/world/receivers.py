@@ -7,15 +7,13 @@ from uuid import UUID
 import pytest
 
 from tests.world import World
-from tickwork.client.endpoints import Endpoints
-from tickwork.client.webhooks import Webhooks
+from tickwork.client import Client
 from tickwork.families.webhook.deliver_webhook import DELIVER_WEBHOOK
 from tickwork.families.webhook.http_request import HTTP_REQUEST
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.rows import Job
 from tickwork.runtime.work import Deadline, work
 from tickwork.tools import events
-from tickwork.tools.secrets import Safe
 
 URL = "https://hooks.example/in"
 KEY = b64encode(bytes(range(32))).decode()
@@ -33,7 +31,7 @@ def endpoint(world: World, tenant: UUID, *event_types: str, url: str = URL, **co
 
 
 def emit(world: World, tenant: UUID, type: str = "invoice.paid", **payload: Any) -> UUID:
-    return Webhooks(world.service.database).emit_event(tenant, type, "invoice:1", payload)
+    return world.service.events.emit_event(tenant, type, "invoice:1", payload)
 
 
 def deliveries(world: World, endpoint: UUID | None = None) -> list[dict[str, Any]]:
@@ -78,11 +76,11 @@ class Sender:
 
     def __init__(self, world: World, tenant: UUID | None = None) -> None:
         self.world = world
-        self.endpoints = Endpoints(world.service.database, Safe(KEY))
+        self.client = Client(world.service.database, KEY)
         self.tenant = tenant or world.tenant()
 
     def add(self, url: str, *event_types: str, **columns: Any) -> tuple[UUID, str]:
-        row, secret = self.endpoints.add(self.tenant, url, list(event_types), **columns)
+        row, secret = self.client.webhooks.add(self.tenant, url, list(event_types), **columns)
         return row["id"], secret
 
     def emit(self, type: str = "invoice.paid", **payload: Any) -> UUID:

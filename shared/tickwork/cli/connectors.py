@@ -1,98 +1,50 @@
-"""The commands on connectors and imports: add, list, check, renew, watch, remove, import."""
+"""The commands on connectors: list, add, check, renew, watch, remove."""
 
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from getpass import getpass
-from typing import Any, get_args
+from typing import Annotated, get_args
 from uuid import UUID
 
-from rich.progress import Progress, TaskID
+import typer
 from rich.text import Text
 
-from tickwork.cli import arguments
-from tickwork.cli.documents import LOOK_SECONDS, check_engine, progress_bars
-from tickwork.cli.output import one_line, plain_table, print_error, print_json, print_table, printable
-from tickwork.client.connectors import Imports, Provider
-from tickwork.database.connection import Database
-from tickwork.errors import Error, InvalidRequest, NoSuchConnector
+from tickwork.cli import connect
+from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
+from tickwork.cli.output import one_line, plain_table, print_json, print_table, printable
+from tickwork.cli.progress import explain_unfinished, followed, progress_bars
+from tickwork.cli.upload import check_engine
+from tickwork.client import Client
+from tickwork.client.connectors import Provider
+from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Job
-from tickwork.queue import Queue
-from tickwork.tools.secrets import Safe
 
 PROVIDERS = get_args(Provider)
 COLOURS = {"active": "green", "reauthorize": "red", "disabled": "bright_black"}
-ENDINGS = ("done", "failed", "dead", "cancelled")
-SUMMED = ("imported_count", "imported_bytes", "known_count", "unchanged_count", "skipped_count", "failed_count")
-LISTED = ("document_ids", "skipped", "failed", "renamed")
+
+Connector = Annotated[str, typer.Argument(help="Id or name of a connector.", metavar="CONNECTOR")]
+Wait = Annotated[float, typer.Option(min=0, help="For how many seconds to wait for it.")]
+
+commands = typer.Typer()
+group = typer.Typer(help="List cloud drives, or add one.", invoke_without_command=True, rich_markup_mode=None)
+commands.add_typer(group, name="connectors")
 
 
-def add(
-    queue: Queue, safe: Safe, tenant: str, provider: str, name: str | None, extract: str | None, consent: bool
-) -> UUID:
-    """Ask for the refresh token and keep it; answers the connector's id."""
-    tenant_id = arguments.tenant_id(queue, tenant)
-    if provider not in PROVIDERS:
-        raise InvalidRequest(f"PROVIDER: there is none {provider!r}", hint=f"It is one of {', '.join(PROVIDERS)}.")
-    if extract is not None:
-        check_engine(queue, extract, consent)
-    known = "select from public.connectors where tenant_id = %(tenant_id)s and name = %(name)s"
-    if queue.database.rows(known, {"tenant_id": tenant_id, "name": name or provider}):
-        hint = "Give another --name; `tickwork connectors renew` gives this one another token."
-        raise InvalidRequest(f"--name: the tenant has a connector {name or provider!r} already", hint=hint)
-    token = asked_token()
-    connector_id = Imports(queue.database).add_connector(tenant_id, provider, name or provider, extract, consent)
-    try:
-        keep_token(queue.database, safe, tenant_id, connector_id, token)
-    except Exception:
-        # Without its token it is of no use to anybody.
-        Imports(queue.database).remove_connector(connector_id)
-        raise
-    return connector_id
+@group.callback()
+def show_connectors(
+    context: typer.Context, tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    if not context.invoked_subcommand:
+        list_connectors(tenant, database_url, as_json)
 
 
-def renew(queue: Queue, safe: Safe, given: str) -> UUID:
-    """Another refresh token for a connector that has to be connected again."""
-    connector = find(queue, given)
-    keep_token(queue.database, safe, connector["tenant_id"], connector["id"], asked_token())
-    id: UUID = connector["id"]
-    return id
-
-
-def keep_token(database: Database, safe: Safe, tenant_id: UUID, connector_id: UUID, token: str) -> None:
-    owner = f"connector:{connector_id}"
-    safe.store(database, tenant_id, owner, "refresh_token", token)
-    # One that was got with the old token may be somebody else's.
-    database.rows(
-        "select tickwork.drop_secrets(%(tenant_id)s, %(owner)s, 'access_token')",
-        {"tenant_id": tenant_id, "owner": owner},
-    )
-
-
-def asked_token() -> str:
-    """From the terminal, unseen, or from a pipe: never from the command line, which others can read."""
-    prompt = "Refresh token (it is not shown): "
-    token = (getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()).strip()
-    if not re.fullmatch("[!-~]{8,8000}", token):
-        hint = "Type it when asked, or pipe it in: tickwork connectors add … < token"
-        raise InvalidRequest("refresh token: must be one word of ASCII, of 8 characters or more", hint=hint)
-    return token
-
-
-def find(queue: Queue, given: str) -> dict[str, Any]:
-    rows = queue.database.rows(
-        "select * from public.connectors where id::text = lower(%(given)s) or name = %(given)s", {"given": given}
-    )
-    if len(rows) != 1:
-        what = f"{len(rows)} connectors are named" if rows else "there is no connector"
-        raise NoSuchConnector(f"CONNECTOR: {what} {given!r}", hint="`tickwork connectors` shows them with their ids.")
-    return rows[0]
-
-
-def list_connectors(queue: Queue, tenant: str | None, as_json: bool) -> None:
-    tenant_id = arguments.tenant_id(queue, tenant) if tenant else None
-    rows = Imports(queue.database).overview(tenant_id)
+@group.command("list")
+def list_connectors(tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List cloud drives."""
+    client = connect.client(database_url)
+    tenant_id = client.tenants.find(tenant) if tenant else None
+    rows = client.connectors.overview(tenant_id)
     if as_json:
         print_json(rows)
         return
@@ -111,21 +63,115 @@ def list_connectors(queue: Queue, tenant: str | None, as_json: bool) -> None:
     print_table(table) if rows else print("No connectors. `tickwork connectors add PROVIDER --tenant NAME` adds one.")
 
 
-def check(queue: Queue, connector_id: UUID, wait_seconds: float, as_json: bool) -> int:
+@group.command("add")
+def add_connector(
+    provider: Annotated[str, typer.Argument(help="dropbox, onedrive or gdrive.", metavar="PROVIDER")],
+    tenant: OfTenant,
+    name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    extract: Annotated[str | None, typer.Option(help="The engine that reads what is imported, such as local.")] = None,
+    consent: Annotated[
+        bool, typer.Option("--consent", help="Whoever may decide it agrees to sending documents away.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Connect a cloud drive; its refresh token is asked for, or read from a pipe."""
+    client = connect.client(database_url)
+    id = connect_drive(client, tenant, provider, name, extract, consent)
+    print_json({"id": id}) if as_json else print(
+        f"{id} is connected. See whether it works: tickwork connectors check {id}"
+    )
+
+
+@group.command("check")
+def check_connector(
+    connector: Connector, wait: Wait = 60, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Ask the provider whether it still takes the token."""
+    client = connect.client(database_url)
+    raise typer.Exit(check(client, client.connectors.find(connector)["id"], wait, as_json))
+
+
+@group.command("renew")
+def renew_connector(
+    connector: Connector, wait: Wait = 60, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Give a connector another refresh token, and check it."""
+    client = connect.client(database_url)
+    found = client.connectors.find(connector)
+    client.connectors.keep_token(found["tenant_id"], found["id"], asked_token())
+    raise typer.Exit(check(client, found["id"], wait, as_json))
+
+
+@group.command("watch")
+def watch_connector(
+    connector: Connector,
+    url: Annotated[str, typer.Argument(help="Of the import function, as the world sees it.", metavar="URL")],
+    wait: Wait = 60,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have the provider tell the import function of changes."""
+    raise typer.Exit(watch(connect.client(database_url), connector, url, wait, as_json))
+
+
+@group.command("remove")
+def remove_connector(connector: Connector, database_url: DatabaseUrl = None) -> None:
+    """Forget a cloud drive and its tokens; what it has imported stays."""
+    client = connect.client(database_url)
+    found = client.connectors.find(connector)
+    client.connectors.remove_connector(found["id"])
+    print(f"Removed {found['id']} with its tokens. What it has imported stays.")
+
+
+def connect_drive(
+    client: Client, tenant: str, provider: str, name: str | None, extract: str | None, consent: bool
+) -> UUID:
+    """Ask for the refresh token and keep it; returns the connector's id."""
+    tenant_id = client.tenants.find(tenant)
+    if provider not in PROVIDERS:
+        raise InvalidRequest(f"PROVIDER: there is none {provider!r}", hint=f"It is one of {', '.join(PROVIDERS)}.")
+    if extract is not None:
+        check_engine(client, extract, consent)
+    if client.connectors.is_named(tenant_id, name or provider):
+        hint = "Give another --name; `tickwork connectors renew` gives this one another token."
+        raise InvalidRequest(f"--name: the tenant has a connector {name or provider!r} already", hint=hint)
+    token = asked_token()
+    connector_id = client.connectors.add_connector(tenant_id, provider, name or provider, extract, consent)
+    try:
+        client.connectors.keep_token(tenant_id, connector_id, token)
+    except Exception:
+        # Without its token it is of no use to anybody.
+        client.connectors.remove_connector(connector_id)
+        raise
+    return connector_id
+
+
+def asked_token() -> str:
+    """From the terminal, unseen, or from a pipe: never from the command line, which others can read."""
+    prompt = "Refresh token (it is not shown): "
+    token = (getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    if not re.fullmatch("[!-~]{8,8000}", token):
+        hint = "Type it when asked, or pipe it in: tickwork connectors add … < token"
+        raise InvalidRequest("refresh token: must be one word of ASCII, of 8 characters or more", hint=hint)
+    return token
+
+
+def check(client: Client, connector_id: UUID, wait_seconds: float, as_json: bool) -> int:
     """Have the provider asked; the exit code says whether it takes the token."""
-    job = done_for(queue, connector_id, "check_connector", wait_seconds, as_json)
+    job = done_for(client, connector_id, "check_connector", wait_seconds, as_json)
     if job.status == "done" and not as_json:
         print(f"{connector_id} works: {job.result['provider']} account of {printable(job.result['account_name'])}.")
     return 0 if job.status == "done" else 1
 
 
-def watch(queue: Queue, given: str, url: str, wait_seconds: float, as_json: bool) -> int:
+def watch(client: Client, given: str, url: str, wait_seconds: float, as_json: bool) -> int:
     """Have the provider notify the import function of changes."""
-    connector = find(queue, given)
+    connector = client.connectors.find(given)
     if not re.fullmatch("https://[!-~]{1,1000}", url):
         raise InvalidRequest("URL: must start with https://", hint="It is that of the import function.")
-    Imports(queue.database).watch_connector(connector["id"], f"{url.rstrip('/')}/notifications/{connector['provider']}")
-    job = done_for(queue, connector["id"], "watch_connector", wait_seconds, as_json)
+    client.connectors.watch_connector(connector["id"], f"{url.rstrip('/')}/notifications/{connector['provider']}")
+    job = done_for(client, connector["id"], "watch_connector", wait_seconds, as_json)
     if job.status == "done" and not as_json:
         until = job.result["watched_until"]
         told = f"is watched until {until}, and then again" if until else "is watched once its app console has the URL"
@@ -133,101 +179,16 @@ def watch(queue: Queue, given: str, url: str, wait_seconds: float, as_json: bool
     return 0 if job.status == "done" else 1
 
 
-def done_for(queue: Queue, connector_id: UUID, type: str, wait_seconds: float, as_json: bool) -> Job:
+def done_for(client: Client, connector_id: UUID, type: str, wait_seconds: float, as_json: bool) -> Job:
     """A job of the connector, waited for, and explained if it did not end well."""
-    (row,) = queue.database.rows("select tenant_id from public.connectors where id = %(id)s", {"id": connector_id})
+    row = client.connectors.find(str(connector_id))
     payload = {"connector_id": str(connector_id)}
-    enqueued = queue.enqueue_job(row["tenant_id"], type, payload, lane=f"connector:{connector_id}")
+    enqueued = client.jobs.enqueue_job(row["tenant_id"], type, payload, lane=f"connector:{connector_id}")
     with progress_bars(as_json) as progress:
         bar = progress.add_task("asking the provider", total=None)
-        job = followed(queue, enqueued.id, progress, bar, time.monotonic() + wait_seconds)
+        job = followed(client, enqueued.id, progress, bar, time.monotonic() + wait_seconds)
     if as_json:
         print_json({"job_id": job.id, "status": job.status, "result": job.result, "error_code": job.error_code})
     elif job.status != "done":
-        explain_unfinished(queue, job)
+        explain_unfinished(client, job)
     return job
-
-
-def remove(queue: Queue, given: str) -> None:
-    connector = find(queue, given)
-    Imports(queue.database).remove_connector(connector["id"])
-    print(f"Removed {connector['id']} with its tokens. What it has imported stays.")
-
-
-def import_files(
-    queue: Queue, given: str, path: str | None, files: Sequence[str], wait_seconds: float, as_json: bool
-) -> int:
-    """Request an import and follow it, over all jobs that it takes; the exit code says whether all files came."""
-    connector = find(queue, given)
-    remote_path = path if path is not None or files else ""
-    requested = Imports(queue.database).request_import(connector["id"], remote_path, list(files) or None)
-    with progress_bars(as_json) as progress:
-        bar = progress.add_task("waiting", total=1.0)
-        try:
-            jobs = list(chain(queue, requested.id, progress, bar, time.monotonic() + wait_seconds))
-        except (KeyboardInterrupt, Error):
-            print_error("the import goes on", f"`tickwork job {requested.id}` shows how far it is.")
-            raise
-    job, whole = jobs[-1], summed([each.result or {} for each in jobs])
-    if as_json:
-        print_json({"job_id": job.id, "status": job.status, "error_code": job.error_code, **whole})
-    else:
-        tell(queue, job, whole)
-    return 0 if job.status == "done" and not whole["failed_count"] else 1
-
-
-def chain(queue: Queue, job_id: UUID, progress: Progress, bar: TaskID, give_up_at: float) -> Iterator[Job]:
-    """Each job of the import as it has ended; the last one perhaps has not."""
-    following: UUID | None = job_id
-    while following is not None:
-        job = followed(queue, following, progress, bar, give_up_at)
-        yield job
-        is_continued = job.status == "done" and (job.result or {}).get("is_continued")
-        next_one = "select id from public.jobs where source_ref = %(id)s and type = %(type)s"
-        rows = queue.database.rows(next_one, {"id": str(job.id), "type": job.type}) if is_continued else []
-        following = rows[0]["id"] if rows else None
-
-
-def followed(queue: Queue, job_id: UUID, progress: Progress, bar: TaskID, give_up_at: float) -> Job:
-    while True:
-        (row,) = queue.database.rows("select * from public.jobs where id = %(id)s", {"id": job_id})
-        job = Job(**row)
-        label = job.progress_message or job.status
-        progress.update(bar, completed=job.progress or 0.0, description=printable(label)[:60])
-        if job.status in ENDINGS or time.monotonic() > give_up_at:
-            return job
-        time.sleep(LOOK_SECONDS)
-
-
-def summed(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    counts = {name: sum(result.get(name, 0) for result in results) for name in SUMMED}
-    lists = {name: [each for result in results for each in result.get(name, [])] for name in LISTED}
-    return {**counts, **lists}
-
-
-def tell(queue: Queue, job: Job, whole: dict[str, Any]) -> None:
-    others = {"known": "known before", "unchanged": "unchanged", "skipped": "skipped", "failed": "failed"}
-    counts = [f"{whole[f'{name}_count']} {words}" for name, words in others.items() if whole[f"{name}_count"]]
-    size = f"{whole['imported_bytes'] / 1e6:,.1f} MB"
-    # Of one that failed for good there is nothing more to say, unless something came before.
-    if job.status == "done" or whole["imported_count"] or counts:
-        print(", ".join([f"{whole['imported_count']} files imported ({size})", *counts]))
-    for kind in ("skipped", "failed"):
-        for each in whole[kind]:
-            print(
-                f"  {kind} {printable(each['name'])}: {each['reason']} {printable(each.get('message') or '')}".rstrip()
-            )
-    if job.status != "done":
-        explain_unfinished(queue, job)
-
-
-def explain_unfinished(queue: Queue, job: Job) -> None:
-    if job.error_code == "REAUTHORIZE":
-        print_error(
-            f"{job.error_code}: {job.error_message}", "`tickwork connectors renew CONNECTOR` takes a new token."
-        )
-    elif job.status in ENDINGS:
-        print_error(f"{job.error_code}: {job.error_message}", f"`tickwork job {job.id}` shows more.")
-    else:
-        why = queue.explain_job(job.id)
-        print_error(f"job {job.id} has not ended yet: {why}", f"`tickwork job {job.id}` shows how far it is.")

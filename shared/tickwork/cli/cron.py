@@ -6,15 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from tickwork.cli.options import desk
+from tickwork.cli import connect
+from tickwork.cli.options import AsJson
 from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table
 from tickwork.errors import BadSetting, InvalidRequest
 from tickwork.settings import are_long_secrets
 from tickwork.waking import pg_cron, pg_cron_status
 
-app = typer.Typer(help="Have pg_cron and pg_net wake the functions.", no_args_is_help=True, rich_markup_mode=None)
+commands = typer.Typer()
+group = typer.Typer(help="Have pg_cron and pg_net wake the functions.", no_args_is_help=True, rich_markup_mode=None)
+commands.add_typer(group, name="cron")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 DatabaseUrl = Annotated[
     str | None,
     typer.Option(
@@ -24,9 +26,8 @@ DatabaseUrl = Annotated[
 ]
 
 
-@app.command()
+@group.command()
 def install(
-    context: typer.Context,
     functions: Annotated[list[str], typer.Argument(help="Such as extract=https://…", metavar="FAMILY=URL…")],
     every: Annotated[int, typer.Option(help="Seconds between two ticks: 1 to 59, or whole minutes.")] = 30,
     max_calls: Annotated[int, typer.Option(min=1, max=100, help="How many calls of a family a tick asks for.")] = 4,
@@ -35,15 +36,15 @@ def install(
 ) -> None:
     """Schedule a tick per family, signed with TICKWORK_HMAC_SECRET."""
     plan = pg_cron.Plan(dict(address(each) for each in functions), every, max_calls, timeout)
-    for name in pg_cron.install(desk(context).url(database_url), plan, secret()):
+    for name in pg_cron.install(connect.chosen_url(database_url), plan, secret()):
         print(f"scheduled {name}")
     print("`tickwork cron status` says in a minute whether the functions answer.")
 
 
-@app.command()
-def status(context: typer.Context, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+@group.command()
+def status(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Show schedules, last runs and answers, and what is wrong."""
-    found = pg_cron_status.status(desk(context).url(database_url))
+    found = pg_cron_status.status(connect.chosen_url(database_url))
     if as_json:
         print_json({"schedules": found.schedules, "families": found.families, "problems": found.problems})
     else:
@@ -51,10 +52,10 @@ def status(context: typer.Context, database_url: DatabaseUrl = None, as_json: As
     raise typer.Exit(1 if found.problems else 0)
 
 
-@app.command()
-def uninstall(context: typer.Context, database_url: DatabaseUrl = None) -> None:
+@group.command()
+def uninstall(database_url: DatabaseUrl = None) -> None:
     """Take schedules, URLs and secret back; jobs stay."""
-    for name in pg_cron.uninstall(desk(context).url(database_url)):
+    for name in pg_cron.uninstall(connect.chosen_url(database_url)):
         print(f"unscheduled {name}")
     print("Nothing wakes the functions any more.")
 

@@ -7,34 +7,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tickwork.cli.options import Functions
 from tickwork.cli.output import one_line, plain_table, print_json, print_table
 from tickwork.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from tickwork_gcp.plan import Plan
 
-app = typer.Typer(help="Take the functions to a cloud.", no_args_is_help=True, rich_markup_mode=None)
+commands = typer.Typer()
+group = typer.Typer(help="Take the functions to a cloud.", no_args_is_help=True, rich_markup_mode=None)
+commands.add_typer(group, name="deploy")
 
 Families = Annotated[list[str] | None, typer.Argument(help="Such as extract; by default all.", metavar="FAMILY…")]
-Functions = Annotated[
-    Path | None,
-    typer.Option(
-        "--functions",
-        envvar="TICKWORK_FUNCTIONS",
-        show_envvar=False,
-        help="The folder of the functions; by default that of the repository.",
-    ),
-]
 Output = Annotated[Path, typer.Option(help="The folder of the bundles.")]
 Extras = Annotated[list[str] | None, typer.Option("--with", help="Also s3 or supabase, for a vault that is there.")]
 
 
-@app.callback()
+@group.callback()
 def clouds() -> None:
     # Without it, one command would be all there is, and its name left out.
     pass
 
 
+@commands.command()
 def build(
     families: Families = None, output: Output = Path("dist"), functions: Functions = None, extras: Extras = None
 ) -> None:
@@ -44,7 +39,7 @@ def build(
         print(f"{bundle}: {requirements.count('==')} packages")
 
 
-@app.command()
+@group.command()
 def gcp(
     project: Annotated[str, typer.Option(help="The id of a project.")],
     region: Annotated[str, typer.Option(help="Such as europe-west1.")],

@@ -1,36 +1,52 @@
-"""The commands that list jobs and change them, one by its id or many by filters."""
+"""The commands on jobs: enqueue, list, show, bury."""
 
-import sys
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args
+from typing import Annotated
 
 import typer
 
-from tickwork.cli import arguments
-from tickwork.cli.options import AsJson, DatabaseUrl, JobId, Tenant, desk
-from tickwork.cli.output import job_table, print_json, print_table, printable, say
-from tickwork.errors import InvalidRequest
-from tickwork.jobs.rows import Changed, Status
-from tickwork.queue import Queue
+from tickwork.cli import arguments, connect
+from tickwork.cli.job_options import CreatedAfter, CreatedBefore, ErrorCode, InStatus, Lane, RunAt, chosen_filters
+from tickwork.cli.options import AsJson, DatabaseUrl, Family, JobId, OfTenant, Tenant, Type
+from tickwork.cli.output import job_table, print_job, print_json, print_table, say
+from tickwork.jobs.rows import Job
 
-STATUSES = get_args(Status)
-# What one look counts; of more it is said that there are so many or more.
-MANY = 1000
-
-MaybeId = Annotated[str | None, typer.Argument(help="Id of a job; or say with the options which ones.", metavar="[ID]")]
-Family = Annotated[str | None, typer.Option(help="Such as extract.")]
-Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]
-InStatus = Annotated[str | None, typer.Option("--status", help=f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}.")]
-Lane = Annotated[str | None, typer.Option(help="Such as connector:<id>.")]
-ErrorCode = Annotated[str | None, typer.Option(help="Such as TIMEOUT.")]
-CreatedAfter = Annotated[str | None, typer.Option(help="Such as 2027-01-31T08:00Z or '1 hour ago'.")]
-CreatedBefore = Annotated[str | None, typer.Option(help="Likewise; that time not included.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before changing many jobs.")]
-RunAt = Annotated[str | None, typer.Option(help="Not before, such as 2027-01-31T08:00Z or '1 hour'.")]
+commands = typer.Typer()
 
 
+@commands.command()
+def enqueue(
+    type: Annotated[str, typer.Argument(help="A key of job_types, such as extract_document.", metavar="TYPE")],
+    tenant: OfTenant,
+    payload: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
+    priority: Annotated[int, typer.Option(help="0 to 100; higher runs first.")] = 0,
+    run_at: RunAt = None,
+    idempotency_key: Annotated[str | None, typer.Option(help="A repeat answers the first job.")] = None,
+    dedupe_key: Annotated[str | None, typer.Option(help="At most one such job waits or runs.")] = None,
+    lane: Lane = None,
+    max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default what the type says.")] = None,
+    correlation_id: Annotated[str | None, typer.Option(help="For finding related jobs.")] = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a job into the queue."""
+    client = connect.client(database_url)
+    job = client.jobs.enqueue_job(
+        client.tenants.find(tenant),
+        type,
+        arguments.payload(payload),
+        priority=priority,
+        run_at=arguments.point_in_time(client.database, run_at),
+        idempotency_key=idempotency_key,
+        dedupe_key=dedupe_key,
+        lane=lane,
+        max_attempts=max_attempts,
+        correlation_id=correlation_id,
+    )
+    say(job, as_json, "was there already and is" if job.deduplicated else "is")
+
+
+@commands.command()
 def jobs(
-    context: typer.Context,
     tenant: Tenant = None,
     family: Family = None,
     type: Type = None,
@@ -52,14 +68,14 @@ def jobs(
     as_json: AsJson = False,
 ) -> None:
     """List jobs, the newest first."""
-    queue = desk(context).queue(database_url)
-    chosen = chosen_filters(queue, tenant, family, type, status, lane, error_code, created_after, created_before)
-    found = queue.list_jobs(
+    client = connect.client(database_url)
+    chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
+    found = client.jobs.list_jobs(
         **chosen,
         source=source,
         key_starts_with=key,
-        finished_after=arguments.point_in_time(queue, finished_after, "finished_after"),
-        finished_before=arguments.point_in_time(queue, finished_before, "finished_before"),
+        finished_after=arguments.point_in_time(client.database, finished_after, "finished_after"),
+        finished_before=arguments.point_in_time(client.database, finished_before, "finished_before"),
         oldest_first=oldest_first,
         after_id=arguments.job_id(after, "after") if after else None,
         max_jobs=limit,
@@ -74,166 +90,24 @@ def jobs(
         print("No jobs.")
 
 
-def retry(
-    context: typer.Context,
-    job_id: MaybeId = None,
-    run_at: RunAt = None,
-    max_attempts: Annotated[
-        int | None, typer.Option(help="So many further ones, 1 to 25; by default what the type says.")
-    ] = None,
-    tenant: Tenant = None,
-    family: Family = None,
-    type: Type = None,
-    status: InStatus = None,
-    lane: Lane = None,
-    error_code: ErrorCode = None,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    yes: Yes = False,
-    database_url: DatabaseUrl = None,
-    as_json: AsJson = False,
-) -> None:
-    """Put failed, dead or cancelled jobs back into the queue."""
-    queue = desk(context).queue(database_url)
-    chosen = chosen_filters(queue, tenant, family, type, status, lane, error_code, created_after, created_before)
-    given: dict[str, Any] = {"run_at": arguments.point_in_time(queue, run_at), "max_attempts": max_attempts}
-    if is_one("retry", job_id, chosen):
-        say(queue.retry_job(arguments.job_id(str(job_id)), **given), as_json)
+@commands.command()
+def job(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Show one job: attempts, error, and why it is not running."""
+    client, id = connect.client(database_url), arguments.job_id(job_id)
+    why = client.jobs.explain_job(id)
+    row, attempts = client.jobs.row(id), client.jobs.attempts(id)
+    if as_json:
+        print_json({**Job(**row).model_dump(mode="json"), "why": why, "attempt_history": attempts})
     else:
-        count = confirmed(queue, "Retry", chosen, ["failed", "dead"], yes)
-        say_changed(changed(queue.retry_jobs, {**chosen, **given}), count, "queued again", as_json)
+        print_job(row, attempts, why)
 
 
-def reschedule(
-    context: typer.Context,
-    job_id: MaybeId = None,
-    run_at: RunAt = None,
-    tenant: Tenant = None,
-    family: Family = None,
-    type: Type = None,
-    status: InStatus = None,
-    lane: Lane = None,
-    error_code: ErrorCode = None,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    yes: Yes = False,
-    database_url: DatabaseUrl = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let jobs that are not running become due at another time."""
-    queue = desk(context).queue(database_url)
-    chosen = chosen_filters(queue, tenant, family, type, status, lane, error_code, created_after, created_before)
-    due = arguments.point_in_time(queue, run_at)
-    if due is None:
-        raise InvalidRequest("run_at: is missing", hint="Such as --run-at 2027-01-31T08:00Z, or --run-at '1 hour'.")
-    if is_one("reschedule", job_id, chosen):
-        say(queue.reschedule_job(arguments.job_id(str(job_id)), due), as_json)
-    else:
-        count = confirmed(queue, "Reschedule", chosen, ["queued"], yes)
-        say_changed(changed(queue.reschedule_jobs, {**chosen, "run_at": due}), count, "rescheduled", as_json)
-
-
-def cancel(
-    context: typer.Context,
-    job_id: MaybeId = None,
-    tenant: Tenant = None,
-    family: Family = None,
-    type: Type = None,
-    status: InStatus = None,
-    lane: Lane = None,
-    error_code: ErrorCode = None,
-    created_after: CreatedAfter = None,
-    created_before: CreatedBefore = None,
-    yes: Yes = False,
-    database_url: DatabaseUrl = None,
-    as_json: AsJson = False,
-) -> None:
-    """Cancel queued jobs, and ask running ones to stop."""
-    queue = desk(context).queue(database_url)
-    chosen = chosen_filters(queue, tenant, family, type, status, lane, error_code, created_after, created_before)
-    if is_one("cancel", job_id, chosen):
-        say(queue.cancel_job(arguments.job_id(str(job_id))), as_json)
-    else:
-        count = confirmed(queue, "Cancel", chosen, ["queued", "running"], yes)
-        say_changed(changed(queue.cancel_jobs, chosen), count, "cancelled or asked to stop", as_json)
-
-
+@commands.command()
 def bury(
-    context: typer.Context,
     job_id: JobId,
     reason: Annotated[str | None, typer.Option(help="Kept as the error message of the job.")] = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Give up a queued job: it is dead unless somebody retries it."""
-    say(desk(context).queue(database_url).bury_job(arguments.job_id(job_id), reason), as_json)
-
-
-def chosen_filters(
-    queue: Queue,
-    tenant: str | None,
-    family: str | None,
-    type: str | None,
-    status: str | None,
-    lane: str | None,
-    error_code: str | None,
-    created_after: str | None,
-    created_before: str | None,
-) -> dict[str, Any]:
-    """What was given, as the queue takes it."""
-    if status is not None and status not in STATUSES:
-        raise InvalidRequest(f"status: there is no status {status!r}", hint=f"It is one of {', '.join(STATUSES)}.")
-    values = {
-        "tenant_id": None if tenant is None else arguments.tenant_id(queue, tenant),
-        "family": family,
-        "type": type,
-        "status": status,
-        "lane": lane,
-        "error_code": error_code,
-        "created_after": arguments.point_in_time(queue, created_after, "created_after"),
-        "created_before": arguments.point_in_time(queue, created_before, "created_before"),
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def is_one(command: str, job_id: str | None, chosen: Mapping[str, Any]) -> bool:
-    """Whether a single job is meant, and not all that match."""
-    if (job_id is None) == (not chosen):
-        what = "an ID, or say which jobs with options" if job_id is None else "an ID or options, not both"
-        hint = f"Such as `tickwork {command} --type extract_document`; `tickwork {command} --help` lists the options."
-        raise InvalidRequest(f"give {what}", hint=hint)
-    return job_id is not None
-
-
-def confirmed(queue: Queue, verb: str, chosen: Mapping[str, Any], statuses: list[str], is_sure: bool) -> str:
-    """How many jobs match, once somebody has agreed to it."""
-    wanted = [chosen["status"]] if "status" in chosen else statuses
-    found = sum(len(queue.list_jobs(**{**chosen, "status": each}, max_jobs=MANY)) for each in wanted)
-    count = f"{MANY} or more" if found >= MANY else str(found)
-    if is_sure or not found:
-        return count
-    filters = ", ".join(f"{name} {printable(str(value))}" for name, value in chosen.items() if name != "status")
-    which = f"{' or '.join(wanted)} jobs{' with ' if filters else ''}{filters}"
-    print(f"{verb} {count} {which}? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise InvalidRequest("nothing was changed", hint="Answer y, or give --yes.")
-    return count
-
-
-def changed(verb: Callable[..., Changed], arguments: Mapping[str, Any]) -> int:
-    """How many jobs were changed, portion by portion until none is left."""
-    total = 0
-    while True:
-        portion = verb(**arguments)
-        total += portion.changed
-        if not portion.has_more:
-            return total
-
-
-def say_changed(total: int, count: str, participle: str, as_json: bool) -> None:
-    if as_json:
-        print_json({"changed": total})
-    elif total < int(count.split()[0]):
-        print(f"{total} of {count} jobs are {participle}. The others needed no change, or could not be changed.")
-    else:
-        print(f"{total} {'job is' if total == 1 else 'jobs are'} {participle}.")
+    say(connect.client(database_url).jobs.bury_job(arguments.job_id(job_id), reason), as_json)

@@ -6,7 +6,7 @@ from getpass import getpass
 from uuid import UUID
 
 from tickwork.cli.output import printable
-from tickwork.client.endpoints import Endpoints
+from tickwork.client.webhooks import Webhooks
 from tickwork.errors import BadSetting
 from tickwork_local.webhook_receiver import Message, Receiver
 
@@ -19,18 +19,18 @@ def listen_with(secret: str, port: int) -> None:
         wait_for_ever()
 
 
-def listen_for(endpoints: Endpoints, tenant_id: UUID, event_types: list[str] | None, port: int) -> None:
+def listen_for(webhooks: Webhooks, tenant_id: UUID, event_types: list[str] | None, port: int) -> None:
     """With an endpoint of its own, which goes when it does."""
     leave_on_signals()
     secrets: list[str] = []
     with Receiver(lambda: secrets[0], print_message, port) as receiver:
-        row, secret = endpoints.add(tenant_id, receiver.url, event_types, "tickwork webhooks listen")
+        row, secret = webhooks.add(tenant_id, receiver.url, event_types, "tickwork webhooks listen")
         secrets.append(secret)
         print(f"Listening on {receiver.url} Ctrl-C stops, and removes the endpoint.", flush=True)
         try:
             wait_for_ever()
         finally:
-            endpoints.remove(row["id"])
+            webhooks.remove(row["id"])
 
 
 def known_secret() -> str:

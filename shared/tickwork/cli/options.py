@@ -1,36 +1,26 @@
-"""Options that many commands have, and what commands in files of their own need of the others."""
+"""Options that many commands have."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from tickwork.queue import Queue
-from tickwork.tools.outbound.http import Policy
-from tickwork.tools.secrets import Safe
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 DatabaseUrl = Annotated[
     str | None,
     typer.Option("--database-url", help="By default TICKWORK_DATABASE_URL, or else the running local stack."),
 ]
+Functions = Annotated[
+    Path | None,
+    typer.Option(
+        "--functions",
+        envvar="TICKWORK_FUNCTIONS",
+        show_envvar=False,
+        help="The folder of the functions; by default that of the repository.",
+    ),
+]
+Family = Annotated[str | None, typer.Option(help="Such as extract.")]
 JobId = Annotated[str, typer.Argument(help="Id of a job, as `tickwork jobs` shows it.", metavar="ID")]
 OfTenant = Annotated[str, typer.Option("--tenant", help="Id or name of a tenant; see `tickwork tenants`.")]
 Tenant = Annotated[str | None, typer.Option(help="Id or name of a tenant.")]
-
-
-@dataclass(frozen=True)
-class Desk:
-    """How to connect, where secrets are, and whom the functions may call."""
-
-    url: Callable[[str | None], str]
-    queue: Callable[[str | None], Queue]
-    safe: Callable[[str | None], Safe]
-    policy: Callable[[], Policy]
-
-
-def desk(context: typer.Context) -> Desk:
-    found = context.find_object(Desk)
-    assert found is not None
-    return found
+Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]

@@ -7,21 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from tickwork.cli import arguments
-from tickwork.cli.options import AsJson, DatabaseUrl, Tenant, desk
+from tickwork.cli import connect
+from tickwork.cli.options import AsJson, DatabaseUrl, Family, Tenant, Type
 from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table, printable
 from tickwork.errors import InvalidRequest
-from tickwork.queue import Queue
 
-Family = Annotated[str | None, typer.Option(help="Such as extract.")]
-Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]
+commands = typer.Typer()
 
 # The database counts no further.
 MANY = 100
 
 
+@commands.command()
 def pause(
-    context: typer.Context,
     family: Family = None,
     type: Type = None,
     tenant: Tenant = None,
@@ -30,14 +28,14 @@ def pause(
 ) -> None:
     """Let no job of a family, a type or a tenant start."""
     option, name = the_one("pause", family, type, tenant)
-    queue = desk(context).queue(database_url)
-    queue.pause_jobs(family, type, None if tenant is None else arguments.tenant_id(queue, tenant), reason)
+    client = connect.client(database_url)
+    client.pauses.pause_jobs(family, type, None if tenant is None else client.tenants.find(tenant), reason)
     print(f"No job of {option} {printable(name)} starts any more; those that run go on.")
     print(f"`tickwork resume --{option} {printable(shlex.quote(name))}` ends that.")
 
 
+@commands.command()
 def resume(
-    context: typer.Context,
     family: Family = None,
     type: Type = None,
     tenant: Tenant = None,
@@ -45,10 +43,10 @@ def resume(
 ) -> None:
     """Let the jobs of a family, a type or a tenant start again."""
     option, name = the_one("resume", family, type, tenant)
-    queue = desk(context).queue(database_url)
-    tenant_id = None if tenant is None else arguments.tenant_id(queue, tenant)
-    scopes = [hold["scope"] for hold in queue.list_holds()]
-    queue.resume_jobs(family, type, tenant_id)
+    client = connect.client(database_url)
+    tenant_id = None if tenant is None else client.tenants.find(tenant)
+    scopes = [hold["scope"] for hold in client.pauses.list_holds()]
+    client.pauses.resume_jobs(family, type, tenant_id)
     if f"{option} {tenant_id or name}" in scopes:
         print(f"Jobs of {option} {printable(name)} start again.")
     else:
@@ -66,21 +64,17 @@ def the_one(command: str, family: str | None, type: str | None, tenant: str | No
     return given[0]
 
 
-def holds(context: typer.Context, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+@commands.command()
+def holds(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """List what is paused or held, and why."""
-    queue = desk(context).queue(database_url)
-    rows = queue.list_holds()
+    client = connect.client(database_url)
+    rows = client.pauses.list_holds()
     if as_json:
         print_json(rows)
     elif rows:
-        print_holds(rows, tenant_names(queue))
+        print_holds(rows, {str(tenant["id"]): tenant["name"] for tenant in client.tenants.overview()})
     else:
         print("Nothing is held.")
-
-
-def tenant_names(queue: Queue) -> dict[str, str]:
-    rows = queue.database.rows("select id::text, name from public.organizations", {})
-    return {row["id"]: row["name"] for row in rows}
 
 
 def print_holds(rows: list[dict[str, Any]], tenants: Mapping[str, str]) -> None:

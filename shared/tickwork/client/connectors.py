@@ -1,30 +1,35 @@
-"""Imports, as an application asks for them: one method per SQL function, of the same name, and some on the table."""
+"""Connectors and imports: one method per SQL function, of the same name, and some on the table of connectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from tickwork.database.call import call
 from tickwork.database.connection import Database
+from tickwork.errors import NoSuchConnector
 
 if TYPE_CHECKING:
-    from tickwork.jobs.rows import EnqueuedJob
+    from tickwork.client.secrets import Secrets
+    from tickwork.jobs.rows import EnqueuedJob, Job
 
 Provider = Literal["dropbox", "onedrive", "gdrive"]
 
 
-class Imports:
-    def __init__(self, database: Database) -> None:
-        self.database = database
+class Connectors:
+    def __init__(self, database: Database, secrets: Secrets) -> None:
+        self._database = database
+        self._secrets = secrets
 
     def add_connector(
         self, tenant_id: UUID, provider: str, name: str, extract: str | None = None, consent: bool = False
     ) -> UUID:
-        """A connector, still without a token: that goes into the safe, as refresh_token of connector:<id>."""
-        (row,) = self.database.rows(
+        """A connector, still without a token: `keep_token` gives it one."""
+        (row,) = self._database.rows(
             """
             insert into public.connectors (tenant_id, provider, name, extract, consent_given_at, consent_given_by)
             values (
@@ -39,19 +44,43 @@ class Imports:
         id: UUID = row["id"]
         return id
 
+    def keep_token(self, tenant_id: UUID, connector_id: UUID, refresh_token: str) -> None:
+        """Give it a refresh token, in place of the one it has."""
+        owner = f"connector:{connector_id}"
+        self._secrets.store(tenant_id, owner, "refresh_token", refresh_token)
+        # One that was got with the old token may be somebody else's.
+        self._secrets.drop(tenant_id, owner, "access_token")
+
     def remove_connector(self, connector_id: UUID) -> None:
         """Its tokens go with it, and what it has imported stays."""
-        self.database.rows("delete from public.connectors where id = %(id)s returning id", {"id": connector_id})
+        self._database.rows("delete from public.connectors where id = %(id)s returning id", {"id": connector_id})
 
     def watch_connector(self, connector_id: UUID, url: str) -> None:
         """Where its provider shall send notifications; the job watch_connector tells it so."""
-        self.database.rows(
+        self._database.rows(
             "update public.connectors set watch_url = %(url)s where id = %(id)s returning id",
             {"id": connector_id, "url": url},
         )
 
-    def overview(self, tenant_id: UUID | None = None) -> list[dict[str, Any]]:
-        return self.database.rows(
+    def find(self, name_or_id: str) -> DictRow:
+        """The one connector that is called so."""
+        rows = self._database.rows(
+            "select * from public.connectors where id::text = lower(%(given)s) or name = %(given)s",
+            {"given": name_or_id},
+        )
+        if len(rows) != 1:
+            what = f"{len(rows)} connectors are named" if rows else "there is no connector"
+            hint = "`tickwork connectors` shows them with their ids."
+            raise NoSuchConnector(f"CONNECTOR: {what} {name_or_id!r}", hint=hint)
+        return rows[0]
+
+    def is_named(self, tenant_id: UUID, name: str) -> bool:
+        """Whether the tenant has one of this name."""
+        known = "select from public.connectors where tenant_id = %(tenant_id)s and name = %(name)s"
+        return bool(self._database.rows(known, {"tenant_id": tenant_id, "name": name}))
+
+    def overview(self, tenant_id: UUID | None = None) -> list[DictRow]:
+        return self._database.rows(
             """
             select
               connectors.id, connectors.name, connectors.provider, connectors.status, organizations.name as tenant,
@@ -75,25 +104,33 @@ class Imports:
     ) -> EnqueuedJob:
         from tickwork.jobs.rows import EnqueuedJob
 
-        given = None if files is None else Jsonb(list(files))
-        return EnqueuedJob(
-            **self._call(
-                "request_import", connector_id=connector_id, remote_path=remote_path, files=given, priority=priority
-            )[0]
+        # A repeat after a broken connection returns the job that is there.
+        (row,) = call(
+            self._database,
+            "request_import",
+            connector_id=connector_id,
+            remote_path=remote_path,
+            files=None if files is None else Jsonb(list(files)),
+            priority=priority,
         )
+        return EnqueuedJob(**row)
+
+    def next_import(self, job: Job) -> UUID | None:
+        """The job that goes on with an import where this one has left it."""
+        rows = self._database.rows(
+            "select id from public.jobs where source_ref = %(id)s and type = %(type)s",
+            {"id": str(job.id), "type": job.type},
+        )
+        return rows[0]["id"] if rows else None
 
     def note_changes(
         self, provider: str, account_ids: Sequence[str] = (), connector_ids: Sequence[UUID | str] = ()
     ) -> None:
         """Let those connectors be imported that a verified notification is about."""
-        self._call(
+        call(
+            self._database,
             "note_changes",
             provider=provider,
             account_ids=list(account_ids),
             connector_ids=[UUID(str(each)) for each in connector_ids],
         )
-
-    def _call(self, function: str, **arguments: Any) -> list[dict[str, Any]]:
-        listed = ", ".join(f"{name} => %({name})s" for name in arguments)
-        # A repeat after a broken connection answers the job that is there.
-        return self.database.rows(f"select * from public.{function}({listed})", arguments)

@@ -3,9 +3,11 @@
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
+from psycopg.rows import DictRow
+
+from tickwork.database.call import call
 from tickwork.database.connection import Database
 from tickwork.errors import InvalidRequest
 from tickwork.tools.file_names import as_name, mime_type_of
@@ -18,9 +20,9 @@ class Documents:
     """One method per SQL function, of the same name, and two that take files and rows."""
 
     def __init__(self, database: Database) -> None:
-        self.database = database
+        self._database = database
 
-    def add(self, vault: Vault, tenant_id: UUID, file: Path) -> dict[str, Any]:
+    def add(self, vault: Vault, tenant_id: UUID, file: Path) -> DictRow:
         """Put a file into the vault and register it. The name is kept, but only as a name."""
         size, sha256 = measure(file)
         key = document_key(tenant_id, file.name)
@@ -31,8 +33,8 @@ class Documents:
             vault.delete(key)
             raise
 
-    def _register(self, tenant_id: UUID, name: str, key: str, size: int, sha256: str) -> dict[str, Any]:
-        (row,) = self.database.rows(
+    def _register(self, tenant_id: UUID, name: str, key: str, size: int, sha256: str) -> DictRow:
+        (row,) = self._database.rows(
             """
             insert into public.documents (tenant_id, name, vault_path, mime_type, size, sha256)
             values (%(tenant_id)s, %(name)s, %(vault_path)s, %(mime_type)s, %(size)s, %(sha256)s)
@@ -52,9 +54,9 @@ class Documents:
 
     def overview(
         self, tenant_id: UUID | None = None, doc_type: str | None = None, ids: list[UUID] | None = None, limit: int = 50
-    ) -> list[dict[str, Any]]:
+    ) -> list[DictRow]:
         """Documents with their latest extraction, the newest first."""
-        return self.database.rows(
+        return self._database.rows(
             """
             select *
             from public.document_overview
@@ -67,14 +69,39 @@ class Documents:
             {"tenant_id": tenant_id, "doc_type": doc_type, "ids": ids, "limit": limit},
         )
 
-    def estimate_extraction(self, document_id: UUID | str, engine: str = "local") -> dict[str, Any]:
-        return self._call("estimate_extraction", document_id=document_id, engine=engine)[0]
+    def engines(self) -> list[DictRow]:
+        """What can read documents, and whether that needs consent."""
+        return self._database.rows("select * from public.extraction_engines order by key", {})
+
+    def are_being_classified(self, ids: list[UUID]) -> bool:
+        """Whether one of them is, or waits for it."""
+        return bool(
+            self._database.rows(
+                """
+                select
+                from public.jobs
+                where type = 'classify_document'
+                  and status in ('queued', 'running')
+                  and payload ->> 'document_id' = any (%(ids)s)
+                limit 1
+                """,
+                {"ids": [str(id) for id in ids]},
+            )
+        )
+
+    def estimate_extraction(self, document_id: UUID | str, engine: str = "local") -> DictRow:
+        return call(self._database, "estimate_extraction", document_id=document_id, engine=engine)[0]
 
     def request_extraction(
         self, document_id: UUID | str, engine: str = "local", consent: bool = False, priority: int = 0
-    ) -> dict[str, Any]:
-        return self._call(
-            "request_extraction", document_id=document_id, engine=engine, consent=consent, priority=priority
+    ) -> DictRow:
+        return call(
+            self._database,
+            "request_extraction",
+            document_id=document_id,
+            engine=engine,
+            consent=consent,
+            priority=priority,
         )[0]
 
     def search_chunks(
@@ -85,8 +112,9 @@ class Documents:
         skip: int = 0,
         document_id: UUID | str | None = None,
         doc_type: str | None = None,
-    ) -> list[dict[str, Any]]:
-        return self._call(
+    ) -> list[DictRow]:
+        return call(
+            self._database,
             "search_chunks",
             tenant_id=tenant_id,
             query=query,
@@ -96,12 +124,8 @@ class Documents:
             doc_type=doc_type,
         )
 
-    def correct_document_type(self, document_id: UUID | str, doc_type: str) -> dict[str, Any]:
-        return self._call("correct_document_type", document_id=document_id, doc_type=doc_type)[0]
-
-    def _call(self, function: str, **arguments: Any) -> list[dict[str, Any]]:
-        listed = ", ".join(f"{name} => %({name})s" for name in arguments)
-        return self.database.rows(f"select * from public.{function}({listed})", arguments)
+    def correct_document_type(self, document_id: UUID | str, doc_type: str) -> DictRow:
+        return call(self._database, "correct_document_type", document_id=document_id, doc_type=doc_type)[0]
 
 
 def measure(file: Path) -> tuple[int, str]:

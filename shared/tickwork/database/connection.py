@@ -2,7 +2,6 @@
 
 import select
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -25,8 +24,8 @@ class Database:
     """One connection for the verbs, which take turns on it, and a second one while a handler's transaction is open."""
 
     def __init__(self, url: str, name: str = "tickwork") -> None:
-        self._url = url
-        self._name = name
+        self.url = url
+        self.name = name
         self._lock = threading.Lock()
         self._connection: Connection | None = None
         self._cursor: psycopg.Cursor[DictRow] | None = None
@@ -68,15 +67,6 @@ class Database:
             except psycopg.Error as error:
                 raise translated(error) from error
 
-    @contextmanager
-    def listener(self, channel: str) -> Iterator["Listener"]:
-        """A connection of its own, which hears what is announced from now on."""
-        listener = Listener(self._url, f"{self._name} listener", channel)
-        try:
-            yield listener
-        finally:
-            listener.close()
-
     def close(self) -> None:
         for connection in (self._connection, self._spare):
             if connection:
@@ -102,37 +92,9 @@ class Database:
             connection.close()
         self._statements = 0
         try:
-            return connect(self._url, self._name)
+            return connect(self.url, self.name)
         except psycopg.Error as error:
             raise translated(error) from error
-
-
-class Listener:
-    """Only a hint: behind a transaction-mode pooler nothing ever arrives, and without a connection neither."""
-
-    def __init__(self, url: str, name: str, channel: str) -> None:
-        self._connection: Connection | None = None
-        try:
-            self._connection = connect(url, name)
-            self._connection.execute(f"listen {channel}")
-        except psycopg.Error:
-            self.close()
-
-    def wait_for(self, payload: str, seconds: float) -> None:
-        """Until that is announced, or so many seconds have passed."""
-        until = time.monotonic() + seconds
-        try:
-            if self._connection and not self._connection.closed:
-                for notice in self._connection.notifies(timeout=seconds):
-                    if notice.payload == payload:
-                        return
-        except psycopg.Error:
-            self.close()
-        time.sleep(max(0.0, until - time.monotonic()))
-
-    def close(self) -> None:
-        if self._connection:
-            self._connection.close()
 
 
 def connect(url: str, name: str) -> Connection:

@@ -19,7 +19,11 @@ from tickwork.logs import Severity, log, presentable
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from tickwork.jobs.connection import Connection
     from tickwork.jobs.rows import ClaimedJob
+
+# Runs something in a transaction that holds the job.
+UnderLease = Callable[[Callable[["Connection"], Any]], Any]
 
 P = TypeVar("P", bound="BaseModel")
 T = TypeVar("T")
@@ -28,7 +32,7 @@ T = TypeVar("T")
 class Tools:
     """The handler's side of the running attempt."""
 
-    def __init__(self, job: ClaimedJob, under_lease: Callable[[Callable[[Any], Any]], Any]) -> None:
+    def __init__(self, job: ClaimedJob, under_lease: UnderLease) -> None:
         self.job_id: UUID = job.id
         self.tenant_id: UUID = job.tenant_id
         self.attempt: int = job.attempts
@@ -71,7 +75,7 @@ class Tools:
         self._lines.append(presentable(" ".join([message, *(f"{name}={value}" for name, value in fields.items())])))
         log(message, severity, **fields)
 
-    def under_lease(self, work: Callable[[Any], T]) -> T:
+    def under_lease(self, work: Callable[[Connection], T]) -> T:
         """Run `work(connection)` in a transaction of its own in which the rows of the job's tenant are open.
 
         What it writes stays, however the attempt ends, so that a later one finds it: to write with the completion or

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from tickwork.jobs.connection import Connection
     from tickwork.jobs.rows import FollowUp
 
 Json = Mapping[str, Any]
 # What a handler wants written is a function of a connection: it runs in the transaction that completes the job.
-Write = Callable[[Any], None]
+Write = Callable[["Connection"], object]
 
 
 @dataclass(frozen=True)

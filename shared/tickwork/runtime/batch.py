@@ -11,7 +11,7 @@ from tickwork.jobs.handler import Handlers
 from tickwork.jobs.outcomes import Report
 from tickwork.jobs.rows import ClaimedJob
 from tickwork.logs import bind, bound, log, log_exception, text_of
-from tickwork.queue import Exchange, Queue
+from tickwork.queue import Queue, SettleAndClaim
 from tickwork.runtime import work
 from tickwork.runtime.attempt import Attempt, Hand
 from tickwork.runtime.work import Deadline, as_json, beat, ending_of, is_to_be_settled_alone, look, note_ending, settle
@@ -49,7 +49,7 @@ class Parcel:
         self.unsettled = attempts
         self.alone: list[Attempt] = []
         self.together: list[Attempt] = []
-        self.exchange = Exchange([])
+        self.request = SettleAndClaim([])
         # How many jobs are held by it: before it is sent what is to be settled, afterwards what may have been claimed.
         self.jobs = len(attempts)
         self.is_answered = threading.Event()
@@ -59,7 +59,7 @@ class Parcel:
         for attempt in self.unsettled:
             (self.alone if is_to_be_settled_alone(attempt.outcome()) else self.together).append(attempt)
         try:
-            self.exchange = Exchange([as_json(attempt) for attempt in self.together])
+            self.request = SettleAndClaim([as_json(attempt) for attempt in self.together])
         except Exception as error:
             self.miss(error)
 
@@ -135,7 +135,7 @@ class Batch:
                 self.add(claimed_by(parcel))
 
     def note_endings(self, parcel: Parcel) -> None:
-        statuses = parcel.exchange.statuses() if parcel.together else []
+        statuses = parcel.request.statuses() if parcel.together else []
         endings = [ending_of(each.outcome(), status) for each, status in zip(parcel.together, statuses, strict=True)]
         for ending, count in Counter(endings).items():
             self.report.add(ending, count)
@@ -227,9 +227,9 @@ def send(batch: Batch, parcel: Parcel) -> None:
     settle_alone(batch, parcel)
     try:
         if max_jobs := batch.make_room(parcel):
-            parcel.exchange.send(batch.queue, batch.family, max_jobs, types=batch.handlers)
+            parcel.request.send(batch.queue, batch.family, max_jobs, types=batch.handlers)
         elif parcel.together:
-            parcel.exchange.settle(batch.queue)
+            parcel.request.settle(batch.queue)
     except Exception as error:
         parcel.miss(error)
         settle_alone(batch, parcel)
@@ -250,7 +250,7 @@ def settle_alone(batch: Batch, parcel: Parcel) -> None:
 
 def claimed_by(parcel: Parcel) -> list[ClaimedJob]:
     try:
-        return parcel.exchange.claimed()
+        return parcel.request.claimed()
     except Exception as error:
         # One job that cannot even be read must not keep the others from being settled.
         log_exception("fail_to_claim", error)

@@ -275,7 +275,10 @@ def write(queue: Queue, job: ClaimedJob, outcome: Outcome, logs: str | None) -> 
         case Done():
             try:
                 result = None if outcome.result is None else outcome.result.model_dump(mode="json")
-                return queue.complete_job(job, result, outcome.follow_ups, outcome.writes, logs).status
+                follow_ups = [each.model_dump(mode="json") for each in outcome.follow_ups]
+                done = {"status": "done", "result": result, "follow_ups": follow_ups, "logs": logs}
+                (row,) = queue.settle_jobs([{**lease_of(job), **done}], outcome.writes)
+                return row["status"] or "lost"
             except (LeaseLost, Unavailable):
                 raise
             except QueueFull:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from tickwork.client.connectors import Imports
+from tickwork.client import Client
+from tickwork.client.connectors import Connectors
 from tickwork.database.connection import Database
 from tickwork.errors import QueueError
 from tickwork.logs import log
@@ -45,7 +46,7 @@ def notifications(request: "Request", database: Database, settings: Settings) ->
     if request.method != "POST" or len(body) > LARGEST_BODY:
         return "", 405 if request.method != "POST" else 413, PLAIN
     try:
-        return noted(provider, request, body, Imports(database), settings)
+        return noted(provider, request, body, Client(database).connectors, settings)
     except Refused as refusal:
         log("refuse_notification", "WARNING", provider=provider, reason=str(refusal))
         return "", 403, PLAIN
@@ -55,20 +56,20 @@ def notifications(request: "Request", database: Database, settings: Settings) ->
         return "", 503, PLAIN
 
 
-def noted(provider: str, request: "Request", body: bytes, imports: Imports, settings: Settings) -> Response:
+def noted(provider: str, request: "Request", body: bytes, connectors: Connectors, settings: Settings) -> Response:
     match provider:
         case "dropbox":
             check_signature(request.headers.get("X-Dropbox-Signature", ""), body, settings.dropbox_app_secret)
-            imports.note_changes("dropbox", account_ids=accounts_in(body))
+            connectors.note_changes("dropbox", account_ids=accounts_in(body))
             return "", 200, PLAIN
         case "onedrive":
-            imports.note_changes("onedrive", connector_ids=connectors_in(body, settings))
+            connectors.note_changes("onedrive", connector_ids=connectors_in(body, settings))
             return "", 202, PLAIN
         case "gdrive":
             connector = checked(request.headers.get("X-Goog-Channel-Token", ""), "gdrive", settings)
             # The first one only says that the channel is there.
             if request.headers.get("X-Goog-Resource-State") != "sync":
-                imports.note_changes("gdrive", connector_ids=[connector])
+                connectors.note_changes("gdrive", connector_ids=[connector])
             return "", 200, PLAIN
         case _:
             return "", 404, PLAIN

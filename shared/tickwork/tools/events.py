@@ -6,11 +6,13 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from tickwork.jobs.connection import Connection
+
 Verdict = Literal["delivered", "down", "throttled", "refused", "gone"]
 
 
 def emit_held_event(
-    connection: Any, type: str, aggregate: str | None = None, payload: Mapping[str, Any] | None = None
+    connection: Connection, type: str, aggregate: str | None = None, payload: Mapping[str, Any] | None = None
 ) -> None:
     """Say that something happened to the tenant of the held job."""
     connection.execute(
@@ -20,7 +22,7 @@ def emit_held_event(
 
 
 def note_delivery(
-    connection: Any,
+    connection: Connection,
     webhook_delivery_id: UUID,
     verdict: Verdict,
     http_status: int | None = None,

@@ -1,25 +1,21 @@
-"""The safe: secrets of tenants at rest, sealed with a key that the database never sees, or kept in Supabase Vault."""
+"""Secrets of tenants at rest, sealed with a key that the database never sees, or kept in Supabase Vault."""
 
 import hashlib
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from tickwork.errors import BadSetting, Retryable
+from tickwork.jobs.connection import Connection
 from tickwork.settings import keys_of
 
 VERSION = "v1"
 NONCE = 12
-KEPT = "%(owner)s, %(name)s, %(value)s, %(is_sealed)s, %(expires_at)s"
 
 
-class Database(Protocol):
-    def rows(self, query: str, parameters: dict[str, Any], /) -> Any: ...
-
-
-class Safe:
+class SecretStore:
     """With a key it seals; without one it leaves secrets to Supabase Vault, where there is one."""
 
     def __init__(self, secret_key: str | None) -> None:
@@ -28,22 +24,23 @@ class Safe:
         except ValueError as error:
             raise BadSetting(f"TICKWORK_SECRET_KEY: {error}") from None
 
-    def store(
-        self,
-        database: Database,
-        tenant_id: UUID,
-        owner: str,
-        name: str,
-        value: str,
-        expires_at: datetime | None = None,
-    ) -> None:
-        """Put a secret in, as the service; it takes the place of one of the same name."""
-        given = self._given(tenant_id, owner, name, value, expires_at)
-        database.rows(f"select tickwork.store_secret(%(tenant_id)s, {KEPT})", {"tenant_id": tenant_id, **given})
+    def row(
+        self, tenant_id: UUID, owner: str, name: str, value: str, expires_at: datetime | None = None
+    ) -> dict[str, object]:
+        """As the database keeps it: sealed if there is a key."""
+        is_sealed = bool(self._keys)
+        return {
+            "tenant_id": tenant_id,
+            "owner": owner,
+            "name": name,
+            "value": self._sealed(tenant_id, owner, value) if is_sealed else value,
+            "is_sealed": is_sealed,
+            "expires_at": expires_at,
+        }
 
     def keep(
         self,
-        connection: Any,
+        connection: Connection,
         tenant_id: UUID,
         owner: str,
         name: str,
@@ -52,23 +49,17 @@ class Safe:
     ) -> None:
         """Put a secret in, in a transaction that holds a job of the tenant."""
         connection.execute(
-            f"select tickwork.keep_secret({KEPT})", self._given(tenant_id, owner, name, value, expires_at)
+            "select tickwork.keep_secret(%(owner)s, %(name)s, %(value)s, %(is_sealed)s, %(expires_at)s)",
+            self.row(tenant_id, owner, name, value, expires_at),
         )
 
-    def read(self, connection: Any, tenant_id: UUID, owner: str) -> dict[str, str]:
+    def read(self, connection: Connection, tenant_id: UUID, owner: str) -> dict[str, str]:
         """Names and values, in a transaction that holds a job of the tenant; what has expired is not among them."""
         rows = connection.execute("select * from tickwork.read_secrets(%s)", [owner]).fetchall()
         return {
             row["name"]: self._unsealed(tenant_id, owner, row["value"]) if row["is_sealed"] else row["value"]
             for row in rows
         }
-
-    def _given(
-        self, tenant_id: UUID, owner: str, name: str, value: str, expires_at: datetime | None
-    ) -> dict[str, object]:
-        is_sealed = bool(self._keys)
-        sealed = self._sealed(tenant_id, owner, value) if is_sealed else value
-        return {"owner": owner, "name": name, "value": sealed, "is_sealed": is_sealed, "expires_at": expires_at}
 
     def _sealed(self, tenant_id: UUID, owner: str, value: str) -> str:
         key_name, key = next(iter(self._keys.items()))

@@ -11,7 +11,6 @@ import pytest
 
 from tests.world import World
 from tests.world.waiting import PATIENCE
-from tickwork.client.documents import Documents
 from tickwork.families.extract import extract_document
 from tickwork.families.extract.elements import element
 from tickwork.families.extract.extract_document import EXTRACT_DOCUMENT, LONGEST_CHUNK, chunks_of
@@ -31,7 +30,7 @@ class Office:
         self.world = world
         self.folder = folder
         self.tenant = world.tenant()
-        self.documents = Documents(world.service.database)
+        self.documents = world.service.documents
         self.vault: Vault = open_vault(f"file:{folder / 'vault'}", self.tenant)
 
     def add(self, name: str, content: str | bytes) -> UUID:
@@ -139,7 +138,7 @@ def test_an_extraction_ends_with_its_job_whoever_ended_it(office: Office, ending
     id = office.add("letter.md", LETTER)
     job_id = office.documents.request_extraction(id)["job_id"]
     if ending == "cancelled":
-        office.world.service.cancel_job(job_id)
+        office.world.service.jobs.cancel_job(job_id)
     else:
         office.world.run("update jobs set max_attempts = 1")
         running = office.world.claim("extract")
@@ -289,7 +288,7 @@ def test_a_zombie_that_wakes_up_writes_nothing(office: Office, monkeypatch: pyte
     zombie.start()
     assert is_in_the_middle.wait(PATIENCE)
     office.world.expire(office.job(extraction["job_id"]))
-    office.world.service.reap_expired_leases()
+    office.world.service.maintenance.reap_expired_leases()
     work(office.world.other_queue, "extract", HANDLERS, Deadline(60, 1))
     chunks = office.chunks(id)
     may_go_on.set()

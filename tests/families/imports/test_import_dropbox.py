@@ -111,7 +111,7 @@ def test_the_cursor_is_saved_with_the_items_that_it_led_to(office: Office, dropb
     assert (job.status, job.error_code) == ("queued", "PROVIDER_UNAVAILABLE")
     assert len(office.items()) == 8
     assert json.loads(office.world.value("select cursor from connector_folders"))[1] == 8
-    office.world.service.reschedule_job(job.id, "now")
+    office.world.service.jobs.reschedule_job(job.id, "now")
     office.work()
     assert len(dropbox.asked_for("/2/files/list_folder")) == 4
     assert len(office.documents()) == 10

@@ -93,7 +93,7 @@ def test_a_pause_that_the_provider_asks_for_costs_no_attempt_and_holds_the_lane(
     assert len(office.documents()) == 1
     for each in map(office.world.reload, jobs):
         assert (each.status, each.attempts) == ("queued", 0)
-    assert "pause" in office.world.service.explain_job(waiting.id)
+    assert "pause" in office.world.service.jobs.explain_job(waiting.id)
     seconds = office.world.value("select extract(epoch from held_until - clock_timestamp()) from tickwork.lane_rules")
     assert 7000 < seconds <= 7200
 

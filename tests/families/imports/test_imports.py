@@ -166,7 +166,7 @@ def test_a_provider_that_is_down_costs_the_job_an_attempt_and_the_files_nothing(
     job = office.bring(connector, "/papers")
 
     assert (job.status, job.error_code, job.attempts) == ("queued", "PROVIDER_UNAVAILABLE", 1)
-    office.world.service.reschedule_job(job.id, "now")
+    office.world.service.jobs.reschedule_job(job.id, "now")
     office.work()
     assert office.world.reload(job).result["imported_count"] == 5
 
@@ -276,7 +276,7 @@ def test_a_killed_job_goes_on_where_it_was(office: Office, cloud: Cloud, connect
     if stalled.status == "running":
         office.world.expire(stalled)
     else:
-        office.world.service.reschedule_job(job.id, "now")
+        office.world.service.jobs.reschedule_job(job.id, "now")
 
     office.work(2)
 

@@ -30,7 +30,6 @@ from tests.world.crowd import with_workers
 from tests.world.receivers import HANDLERS, Sender, deliveries, make_due, state
 from tests.world.receivers import sender as sender  # a fixture
 from tests.world.waiting import until
-from tickwork.client.webhooks import Webhooks
 from tickwork.queue import Queue
 from tickwork.runtime.work import Deadline, work
 
@@ -270,7 +269,7 @@ def test_a_rotated_secret_and_the_one_before_are_both_good_until_the_overlap_is_
     sender: Sender, receiver: HostileServer
 ) -> None:
     endpoint, old = sender.add(receiver.url())
-    new = sender.endpoints.rotate(endpoint, timedelta(hours=24))
+    new = sender.client.webhooks.rotate(endpoint, timedelta(hours=24))
     sender.emit()
     sender.work()
     sender.world.run("update tickwork.secrets set expires_at = now() where name = 'previous'")
@@ -291,7 +290,7 @@ def test_a_repeat_carries_the_same_ids_and_a_fresh_timestamp(sender: Sender, rec
     sender.add(receiver.url())
     sender.emit()
     sender.work()
-    Webhooks(sender.world.service.database).redeliver_webhook(sender.delivery()["id"])
+    sender.world.service.webhooks.redeliver_webhook(sender.delivery()["id"])
 
     sender.work()
 
@@ -322,7 +321,7 @@ def test_a_job_that_somebody_made_up_sends_nothing(sender: Sender, receiver: Hos
     sender.emit()
     payload = {"webhook_delivery_id": str(sender.delivery()["id"])}
     sender.work()
-    sender.world.service.enqueue_job(sender.tenant, "deliver_webhook", payload, lane="mine")
+    sender.world.service.jobs.enqueue_job(sender.tenant, "deliver_webhook", payload, lane="mine")
 
     sender.work()
 

@@ -9,13 +9,12 @@ from urllib.parse import quote
 import pytest
 
 from tests.servers.hostile import Caller, HostileServer, answer, hostile_server, raw, redirect
-from tests.world.receivers import KEY, Sender
+from tests.world.receivers import Sender
 from tests.world.receivers import sender as sender  # a fixture
 from tickwork.errors import InvalidRequest
 from tickwork.families.webhook.http_request import Secret
 from tickwork.jobs.rows import Job
 from tickwork.tools.outbound.urls import parse
-from tickwork.tools.secrets import Safe
 
 VALUE = 'canary/"7f3a+9b=='
 
@@ -28,7 +27,7 @@ def api() -> Iterator[HostileServer]:
 
 def store(sender: Sender, name: str, *hosts: str, value: str = VALUE) -> None:
     stored = Secret(value=value, hosts=list(hosts)).model_dump_json()
-    Safe(KEY).store(sender.world.service.database, sender.tenant, "tenant", name, stored)
+    sender.client.secrets.store(sender.tenant, "tenant", name, stored)
 
 
 def run(sender: Sender, **payload: Any) -> Job:

@@ -146,7 +146,7 @@ def pending(world: World) -> int:
     make_due(world)
     let_time_pass(world, 1000)
     world.run("update webhook_endpoints set probe_at = probe_at - interval '1000 seconds' where breaker = 'open'")
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
     time.sleep(0.1)
     found: int = world.value("select count(*) from webhook_deliveries where status = 'pending'")
     return found
@@ -156,7 +156,7 @@ def delete_two(sender: Sender, paths: dict[str, UUID], receivers: Receivers) -> 
     """Two endpoints, and what had arrived there when the last attempt that was under way had ended."""
     doomed: list[Any] = list(paths)[1:3]
     for path in doomed:
-        sender.endpoints.remove(paths[path])
+        sender.client.webhooks.remove(paths[path])
     running = "select count(*) from jobs where status = 'running' and lane = any (%s)"
     lanes = [f"endpoint:{paths[path]}" for path in doomed]
     until(lambda: sender.world.value(running, lanes) == 0)

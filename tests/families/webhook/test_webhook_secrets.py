@@ -22,7 +22,7 @@ def test_no_secret_of_an_endpoint_is_kept_in_the_open(sender: Sender, capsys: py
 
     with hostile_server(echo) as receiver:
         endpoint, first = sender.add(receiver.url())
-        secrets += [first, sender.endpoints.rotate(endpoint, timedelta(hours=1))]
+        secrets += [first, sender.client.webhooks.rotate(endpoint, timedelta(hours=1))]
         sender.emit()
         sender.work()
         assert sender.delivery()["http_status"] == 500
@@ -49,11 +49,11 @@ def test_members_see_nothing_of_secrets(sender: Sender) -> None:
 def test_the_secrets_of_a_deleted_endpoint_are_forgotten(sender: Sender) -> None:
     kept, _ = sender.add("https://hooks.example/kept")
     endpoint, _ = sender.add("https://hooks.example/")
-    sender.endpoints.rotate(endpoint, timedelta(hours=1))
+    sender.client.webhooks.rotate(endpoint, timedelta(hours=1))
     owners = "select owner, name from tickwork.secrets order by owner, name"
     assert len(sender.world.rows(owners)) == 3
 
-    sender.endpoints.remove(endpoint)
+    sender.client.webhooks.remove(endpoint)
 
     assert sender.world.rows(owners) == [{"owner": f"endpoint:{kept}", "name": "current"}]
 
@@ -62,7 +62,7 @@ def test_rotating_twice_keeps_one_old_secret(sender: Sender) -> None:
     endpoint, _ = sender.add("https://hooks.example/")
 
     for _ in range(2):
-        sender.endpoints.rotate(endpoint, timedelta(hours=1))
+        sender.client.webhooks.rotate(endpoint, timedelta(hours=1))
 
     assert sender.world.value("select array_agg(name order by name) from tickwork.secrets") == ["current", "previous"]
 
@@ -71,6 +71,6 @@ def test_an_endpoint_that_cannot_be_stored_leaves_no_secret(sender: Sender) -> N
     with pytest.raises(Exception, match="url_is_plain"):
         sender.add("ftp://hooks.example/")
     with pytest.raises(NoSuchEndpoint):
-        sender.endpoints.rotate(sender.tenant, timedelta(hours=1))
+        sender.client.webhooks.rotate(sender.tenant, timedelta(hours=1))
 
     assert sender.world.rows("select from tickwork.secrets") == []

@@ -1,7 +1,6 @@
 """classify_document: a document that has been read gets its type, and the folder where it belongs."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -10,6 +9,7 @@ from tickwork.errors import Permanent
 from tickwork.families.classify.model import Classification, classify
 from tickwork.families.classify.stored import examples_of, remember_words, types_of
 from tickwork.families.classify.words import words_of
+from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.tools.events import emit_held_event
@@ -35,7 +35,7 @@ def classify_document(payload: Payload, tools: Tools) -> Done:
     return Done(result, writes=[partial(store, payload.document_id, tools.tenant_id, words, result)])
 
 
-def look(document_id: UUID, tenant_id: UUID, connection: Any) -> tuple[list[str], Classification]:
+def look(document_id: UUID, tenant_id: UUID, connection: Connection) -> tuple[list[str], Classification]:
     document = connection.execute("select name from public.documents where id = %s", [document_id]).fetchone()
     if document is None:
         raise Permanent("There is no such document", code="DOCUMENT_MISSING")
@@ -48,7 +48,7 @@ def look(document_id: UUID, tenant_id: UUID, connection: Any) -> tuple[list[str]
     return words, classify(words, types_of(connection, tenant_id), examples_of(connection, tenant_id))
 
 
-def text_of(document_id: UUID, connection: Any) -> str:
+def text_of(document_id: UUID, connection: Connection) -> str:
     rows = connection.execute(FIRST_CHUNKS, {"document_id": document_id, "longest": LONGEST_TEXT}).fetchall()
     return "\n".join(row["text"] for row in rows)[:LONGEST_TEXT]
 
@@ -77,7 +77,7 @@ FIRST_CHUNKS = """
 """
 
 
-def store(document_id: UUID, tenant_id: UUID, words: list[str], result: Result, connection: Any) -> None:
+def store(document_id: UUID, tenant_id: UUID, words: list[str], result: Result, connection: Connection) -> None:
     remember_words(connection, tenant_id, document_id, words)
     # A member's word stands.
     connection.execute(

@@ -1,16 +1,16 @@
 """What the classifier reads and writes, for the tenant whose rows are open to the connection."""
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
 from tickwork.families.classify.model import DocumentType, Example
+from tickwork.jobs.connection import Connection
 
 # More would be read for every document, and the newest say best what the tenant wants.
 MOST_EXAMPLES = 200
 
 
-def types_of(connection: Any, tenant_id: UUID) -> list[DocumentType]:
+def types_of(connection: Connection, tenant_id: UUID) -> list[DocumentType]:
     """Everybody's types with the tenant's own on top: theirs replace label and node, and add to the evidence."""
     rows = connection.execute(
         """
@@ -30,7 +30,7 @@ def types_of(connection: Any, tenant_id: UUID) -> list[DocumentType]:
     return list(types.values())
 
 
-def examples_of(connection: Any, tenant_id: UUID) -> list[Example]:
+def examples_of(connection: Connection, tenant_id: UUID) -> list[Example]:
     """The tenant's newest corrections, with what the classifier saw of the documents."""
     rows = connection.execute(
         """
@@ -47,7 +47,7 @@ def examples_of(connection: Any, tenant_id: UUID) -> list[Example]:
     return [Example(row["doc_type"], row["words"]) for row in rows]
 
 
-def remember_words(connection: Any, tenant_id: UUID, document_id: UUID, words: Sequence[str]) -> None:
+def remember_words(connection: Connection, tenant_id: UUID, document_id: UUID, words: Sequence[str]) -> None:
     """Keep what was seen of a document, in case that a member corrects its type."""
     connection.execute(
         """

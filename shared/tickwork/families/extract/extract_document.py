@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from tickwork.errors import Interrupted, JobError, LeaseLost, Permanent, Retryable
 from tickwork.families.extract.elements import Element, Extracted, Metadata
+from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.jobs.rows import FollowUp
@@ -96,7 +97,7 @@ def follow_up(type: str, document_id: UUID) -> FollowUp:
     return FollowUp(type=type, payload={"document_id": str(document_id)}, dedupe_key=f"{type} {document_id}")
 
 
-def begin(document_id: UUID, named: Engine | None, default: Engine, job_id: UUID, connection: Any) -> Task:
+def begin(document_id: UUID, named: Engine | None, default: Engine, job_id: UUID, connection: Connection) -> Task:
     document = connection.execute("select * from public.documents where id = %s", [document_id]).fetchone()
     if document is None:
         raise Permanent("There is no such document", code="DOCUMENT_MISSING")
@@ -105,8 +106,8 @@ def begin(document_id: UUID, named: Engine | None, default: Engine, job_id: UUID
     engine: Engine = named or (begun["engine"] if begun else default)
     extraction = connection.execute(ADOPT, {"document_id": document_id, "engine": engine, "job_id": job_id}).fetchone()
     if extraction is None:
-        extraction = connection.execute(CREATE, {**document, "engine": engine, "job_id": job_id}).fetchone()
-    terms = connection.execute(TERMS, [engine]).fetchone()
+        (extraction,) = connection.execute(CREATE, {**document, "engine": engine, "job_id": job_id}).fetchall()
+    (terms,) = connection.execute(TERMS, [engine]).fetchall()
     return Task(
         document,
         extraction["id"],
@@ -169,7 +170,7 @@ def noted_failure(task: Task, tools: Tools) -> Iterator[None]:
         raise
 
 
-def note_failure(extraction_id: UUID, error: JobError, is_final: bool, connection: Any) -> None:
+def note_failure(extraction_id: UUID, error: JobError, is_final: bool, connection: Connection) -> None:
     connection.execute(
         """
         update public.extractions
@@ -240,7 +241,7 @@ def chunks_of(elements: Sequence[Element]) -> Iterator[Chunk]:
             text = text[end:].lstrip()
 
 
-def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], connection: Any) -> None:
+def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], connection: Connection) -> None:
     """Replace whatever text the document had, one extraction after the other."""
     lock = "select from public.documents where id = %s for no key update"
     if connection.execute(lock, [task.document["id"]]).fetchone() is None:
@@ -290,7 +291,7 @@ def columns_of(task: Task, chunks: Sequence[Chunk], first: int = 0) -> dict[str,
     }
 
 
-def tell(task: Task, result: Result, connection: Any) -> None:
+def tell(task: Task, result: Result, connection: Connection) -> None:
     told = {"document_id": str(task.document["id"]), "name": task.document["name"], "engine": task.engine}
     told |= {"page_count": result.page_count, "chunk_count": result.chunk_count}
     emit_held_event(connection, "document.extracted", f"document:{task.document['id']}", told)

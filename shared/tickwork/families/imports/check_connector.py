@@ -1,6 +1,5 @@
 """check_connector: ask a provider who a connector belongs to, and so whether it still takes its token."""
 
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -9,6 +8,7 @@ from tickwork.errors import NotYet, RateLimited
 from tickwork.families.imports import connector_state
 from tickwork.families.imports.items import Account
 from tickwork.families.imports.providers import open_drive
+from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.jobs.rows import FollowUp
@@ -44,7 +44,7 @@ def watching(connector_id: UUID) -> FollowUp:
     return FollowUp(type="watch_connector", payload=payload, lane=f"connector:{connector_id}")
 
 
-def note(connection: Any, connector_id: UUID, account: Account) -> None:
+def note(connection: Connection, connector_id: UUID, account: Account) -> None:
     """It works: whoever has connected it again need do no more."""
     connection.execute(
         """

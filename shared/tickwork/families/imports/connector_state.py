@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 
 from tickwork.errors import Permanent
 from tickwork.families.imports.items import Item, Page
+from tickwork.jobs.connection import Connection
 
 # A file that could not be fetched gets so many tries in one import.
 MOST_TRIES = 3
@@ -27,7 +28,7 @@ class Connector:
     watch_url: str | None
 
 
-def read_connector(connection: Any, id: UUID, provider: str | None = None) -> Connector:
+def read_connector(connection: Connection, id: UUID, provider: str | None = None) -> Connector:
     row = connection.execute(
         "select id, tenant_id, provider, status, extract, watch_url from public.connectors where id = %s", [id]
     ).fetchone()
@@ -36,19 +37,19 @@ def read_connector(connection: Any, id: UUID, provider: str | None = None) -> Co
     return Connector(**row)
 
 
-def folders(connection: Any, connector: Connector) -> list[str]:
+def folders(connection: Connection, connector: Connector) -> list[str]:
     query = "select remote_path from public.connector_folders where connector_id = %s order by remote_path"
     return [row["remote_path"] for row in connection.execute(query, [connector.id])]
 
 
-def cursor_of(connection: Any, connector: Connector, folder: str) -> str | None:
+def cursor_of(connection: Connection, connector: Connector, folder: str) -> str | None:
     query = "select cursor from public.connector_folders where connector_id = %s and remote_path = %s"
     row = connection.execute(query, [connector.id, folder]).fetchone()
-    cursor: str | None = row and row["cursor"]
+    cursor: str | None = row["cursor"] if row else None
     return cursor
 
 
-def try_failed_again(connection: Any, connector: Connector, folder: str, job_id: UUID) -> None:
+def try_failed_again(connection: Connection, connector: Connector, folder: str, job_id: UUID) -> None:
     """What failed in another import. A cursor never leads to it again, unless it changes."""
     connection.execute(
         """
@@ -63,7 +64,7 @@ def try_failed_again(connection: Any, connector: Connector, folder: str, job_id:
     )
 
 
-def save_page(connection: Any, connector: Connector, folder: str, page: Page, job_id: UUID) -> int:
+def save_page(connection: Connection, connector: Connector, folder: str, page: Page, job_id: UUID) -> int:
     """The items and the cursor that leads past them, together. Answers how many have not changed."""
     unchanged = save_items(connection, connector, folder, page.items, job_id)
     mark_gone(connection, connector, page.gone, job_id)
@@ -71,7 +72,7 @@ def save_page(connection: Any, connector: Connector, folder: str, page: Page, jo
     return unchanged
 
 
-def save_cursor(connection: Any, connector: Connector, folder: str, cursor: str | None, is_last: bool) -> None:
+def save_cursor(connection: Connection, connector: Connector, folder: str, cursor: str | None, is_last: bool) -> None:
     connection.execute(
         """
         insert into public.connector_folders (connector_id, remote_path, tenant_id, cursor, is_listed, listed_at)
@@ -95,7 +96,7 @@ def save_cursor(connection: Any, connector: Connector, folder: str, cursor: str 
     )
 
 
-def save_items(connection: Any, connector: Connector, folder: str, items: Sequence[Item], job_id: UUID) -> int:
+def save_items(connection: Connection, connector: Connector, folder: str, items: Sequence[Item], job_id: UUID) -> int:
     """Note what is to be fetched. Answers how many are there already, as they are now."""
     # Deltas repeat items: the last word counts.
     latest = {(each.drive, each.id): each for each in items}
@@ -178,7 +179,7 @@ SAVE_ITEMS = """
 """
 
 
-def mark_gone(connection: Any, connector: Connector, gone: Sequence[str], job_id: UUID) -> None:
+def mark_gone(connection: Connection, connector: Connector, gone: Sequence[str], job_id: UUID) -> None:
     """What was deleted there. A deleted folder takes along what was in it, and its documents stay."""
     if gone:
         connection.execute(
@@ -202,7 +203,7 @@ def mark_gone(connection: Any, connector: Connector, gone: Sequence[str], job_id
         )
 
 
-def to_fetch(connection: Any, connector: Connector, folder: str, most: int) -> list[Item]:
+def to_fetch(connection: Connection, connector: Connector, folder: str, most: int) -> list[Item]:
     rows = connection.execute(
         """
         select drive_id, item_id, path, name, revision, provider_hash, size, mime_type, details, is_renamed
@@ -233,9 +234,9 @@ def as_item(row: Mapping[str, Any]) -> Item:
     )
 
 
-def count_to_fetch(connection: Any, connector: Connector, folder: str) -> tuple[int, int]:
+def count_to_fetch(connection: Connection, connector: Connector, folder: str) -> tuple[int, int]:
     """Files, and their bytes."""
-    row = connection.execute(
+    (row,) = connection.execute(
         """
         select count(*) as files, coalesce(sum(size), 0)::bigint as bytes
         from public.imported_items
@@ -244,11 +245,11 @@ def count_to_fetch(connection: Any, connector: Connector, folder: str) -> tuple[
           and status = 'pending'
         """,
         [connector.id, folder],
-    ).fetchone()
+    ).fetchall()
     return row["files"], row["bytes"]
 
 
-def is_to_fetch(connection: Any, connector: Connector, item: Item) -> bool:
+def is_to_fetch(connection: Connection, connector: Connector, item: Item) -> bool:
     row = connection.execute(
         "select status = 'pending' as is_pending from public.imported_items "
         "where connector_id = %s and drive_id = %s and item_id = %s",

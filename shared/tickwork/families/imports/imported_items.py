@@ -1,12 +1,12 @@
 """How each file ends: as a document, as one that was there before, skipped, or failed."""
 
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from tickwork.errors import JobError
 from tickwork.families.imports.connector_state import MOST_TRIES, Connector
 from tickwork.families.imports.items import Item
+from tickwork.jobs.connection import Connection
 from tickwork.tools.events import emit_held_event
 from tickwork.tools.file_names import UNKNOWN_TYPE, mime_type_of
 
@@ -22,7 +22,7 @@ class Stored:
     sha256: str
 
 
-def register(connection: Any, connector: Connector, item: Item, stored: Stored, job_id: UUID) -> bool:
+def register(connection: Connection, connector: Connector, item: Item, stored: Stored, job_id: UUID) -> bool:
     """Make a document of it, unless the tenant has one of these bytes. Answers whether the stored file is needed."""
     # Two files with the same bytes, at the same time, become one document.
     connection.execute(
@@ -51,7 +51,7 @@ def register(connection: Any, connector: Connector, item: Item, stored: Stored, 
     return True
 
 
-def link(connection: Any, connector: Connector, item: Item, sha256: str, job_id: UUID) -> bool:
+def link(connection: Connection, connector: Connector, item: Item, sha256: str, job_id: UUID) -> bool:
     """Whether the tenant has a document of these bytes already: then there is nothing to fetch."""
     known = connection.execute(
         "select id from public.documents where tenant_id = %s and sha256 = %s order by created_at limit 1",
@@ -62,7 +62,7 @@ def link(connection: Any, connector: Connector, item: Item, sha256: str, job_id:
     return known is not None
 
 
-def lock_item(connection: Any, connector_id: UUID, item: Item) -> bool:
+def lock_item(connection: Connection, connector_id: UUID, item: Item) -> bool:
     """Whether it is still to be fetched, in this revision; if so, it is ours until the end of the transaction."""
     row = connection.execute(
         """
@@ -80,14 +80,14 @@ def lock_item(connection: Any, connector_id: UUID, item: Item) -> bool:
     return row is not None
 
 
-def is_in_use(connection: Any, key: str) -> bool:
+def is_in_use(connection: Connection, key: str) -> bool:
     return connection.execute("select from public.documents where vault_path = %s", [key]).fetchone() is not None
 
 
-def insert_document(connection: Any, connector: Connector, item: Item, stored: Stored) -> UUID:
+def insert_document(connection: Connection, connector: Connector, item: Item, stored: Stored) -> UUID:
     """The one place where an imported document comes into being."""
     mime_type = mime_type_of(item.name)
-    row = connection.execute(
+    (row,) = connection.execute(
         """
         insert into public.documents (tenant_id, name, vault_path, mime_type, size, sha256)
         values (%s, %s, %s, %s, %s, %s)
@@ -101,7 +101,7 @@ def insert_document(connection: Any, connector: Connector, item: Item, stored: S
             stored.size,
             stored.sha256,
         ],
-    ).fetchone()
+    ).fetchall()
     id: UUID = row["id"]
     told = {"document_id": str(id), "name": item.name, "connector_id": str(connector.id), "path": item.path}
     emit_held_event(connection, "document.imported", f"document:{id}", told)
@@ -109,7 +109,7 @@ def insert_document(connection: Any, connector: Connector, item: Item, stored: S
 
 
 def settle(
-    connection: Any,
+    connection: Connection,
     connector_id: UUID,
     item: Item,
     status: str,
@@ -134,7 +134,7 @@ def settle(
 
 
 def note_trouble(
-    connection: Any, connector: Connector, item: Item, error: JobError, is_final: bool, job_id: UUID
+    connection: Connection, connector: Connector, item: Item, error: JobError, is_final: bool, job_id: UUID
 ) -> None:
     """A try that failed: after the last one, or if no other can mend it, the file has failed."""
     connection.execute(

@@ -15,7 +15,7 @@ from tickwork.jobs.handler import Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.settings import Settings, load_settings
 from tickwork.tools.outbound.policy import policy_of
-from tickwork.tools.secrets import Safe
+from tickwork.tools.secrets import SecretStore
 from tickwork.tools.vault import vault_of
 
 
@@ -77,7 +77,7 @@ def open_gdrive(connector_id: UUID, tools: Tools, settings: Settings) -> Provide
 
 
 def tokens_of(connector_id: UUID, tools: Tools, settings: Settings, client: Client) -> Tokens:
-    return Tokens(tools, Safe(settings.secret_key), connector_id, client, policy_of(settings))
+    return Tokens(tools, SecretStore(settings.secret_key), connector_id, client, policy_of(settings))
 
 
 def registered(id: str | None, secret: str | None) -> tuple[str, str]:

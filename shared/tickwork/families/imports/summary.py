@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from tickwork.families.imports.connector_state import Connector
+from tickwork.jobs.connection import Connection
 from tickwork.jobs.rows import FollowUp
 
 # A result is for people and has a limit; imported_items has all of them, in full.
@@ -38,7 +39,12 @@ class Result(BaseModel):
 
 
 def sum_up(
-    connection: Any, connector: Connector, job_id: UUID, unchanged: int, unfound: Sequence[Named], is_continued: bool
+    connection: Connection,
+    connector: Connector,
+    job_id: UUID,
+    unchanged: int,
+    unfound: Sequence[Named],
+    is_continued: bool,
 ) -> Result:
     """Everything that the job has decided, in this attempt or an earlier one."""
     rows = connection.execute(
@@ -74,7 +80,7 @@ def named(row: dict[str, Any]) -> Named:
     return Named(name=row["path"][-LONGEST_NAME:], reason=row["reason"] or "UNKNOWN", message=row["message"])
 
 
-def documents_to_read(connection: Any, connector: Connector) -> list[UUID]:
+def documents_to_read(connection: Connection, connector: Connector) -> list[UUID]:
     """Those that nobody has handed on yet, of this job or of one that died before it could."""
     if connector.extract is None:
         return []
@@ -93,7 +99,7 @@ def documents_to_read(connection: Any, connector: Connector) -> list[UUID]:
     return [row["document_id"] for row in rows]
 
 
-def hand_on(connector: Connector, documents: Sequence[UUID], connection: Any) -> None:
+def hand_on(connector: Connector, documents: Sequence[UUID], connection: Connection) -> None:
     """With the completion: the extraction has the consent that was given for the connector."""
     connection.execute(
         """

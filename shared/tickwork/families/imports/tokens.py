@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from tickwork.families.imports.errors import NotSetUp, Reauthorize, answered_oddly, by_status
+from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Tools
 from tickwork.tools.outbound import http
 from tickwork.tools.outbound.http import Limits, Policy
-from tickwork.tools.secrets import Safe
+from tickwork.tools.secrets import SecretStore
 
 # It is asked for in a transaction that others wait for.
 LIMITS = Limits(seconds=10)
@@ -30,9 +31,9 @@ class Client:
 
 
 class Tokens:
-    def __init__(self, tools: Tools, safe: Safe, connector_id: UUID, client: Client, policy: Policy) -> None:
+    def __init__(self, tools: Tools, secrets: SecretStore, connector_id: UUID, client: Client, policy: Policy) -> None:
         self._tools = tools
-        self._safe = safe
+        self._secrets = secrets
         self._connector_id = connector_id
         self._client = client
         self._policy = policy
@@ -45,7 +46,7 @@ class Tokens:
 
     def renewed(self, refused: str | None) -> str:
         """Another token than the one that was refused."""
-        access: str | None = self._tools.under_lease(lambda connection: self._renew(connection, refused))
+        access = self._tools.under_lease(lambda connection: self._renew(connection, refused))
         if access is None:
             raise Reauthorize()
         self._access = access
@@ -56,11 +57,11 @@ class Tokens:
         self._tools.under_lease(self._mark)
         return Reauthorize()
 
-    def _renew(self, connection: Any, refused: str | None) -> str | None:
+    def _renew(self, connection: Connection, refused: str | None) -> str | None:
         # Two jobs at once: the second waits here, and then finds what the first one got. A refresh token that is used
         # twice may be good for neither.
         connection.execute("select from public.connectors where id = %s for no key update", [self._connector_id])
-        secrets = self._safe.read(connection, self._tools.tenant_id, self._owner)
+        secrets = self._secrets.read(connection, self._tools.tenant_id, self._owner)
         access = secrets.get("access_token")
         if access is not None and access != refused:
             return access
@@ -71,7 +72,7 @@ class Tokens:
             return None
         return self._keep(connection, answer, secrets["refresh_token"])
 
-    def _mark(self, connection: Any) -> None:
+    def _mark(self, connection: Connection) -> None:
         connection.execute(
             "update public.connectors set status = 'reauthorize' where id = %s and status = 'active'",
             [self._connector_id],
@@ -103,14 +104,14 @@ class Tokens:
             case status, _:
                 raise by_status(status, response.headers.get("retry-after"))
 
-    def _keep(self, connection: Any, answer: Mapping[str, Any], used: str) -> str:
+    def _keep(self, connection: Connection, answer: Mapping[str, Any], used: str) -> str:
         access, rotated, seconds = str(answer["access_token"]), answer.get("refresh_token"), answer.get("expires_in")
         lasts = float(seconds) if isinstance(seconds, int | float) else 0.0
-        now = connection.execute("select clock_timestamp() as now").fetchone()["now"]
-        expires_at = now + timedelta(seconds=max(lasts - EARLY_SECONDS, 0))
-        self._safe.keep(connection, self._tools.tenant_id, self._owner, "access_token", access, expires_at)
+        (clock,) = connection.execute("select clock_timestamp() as now").fetchall()
+        expires_at = clock["now"] + timedelta(seconds=max(lasts - EARLY_SECONDS, 0))
+        self._secrets.keep(connection, self._tools.tenant_id, self._owner, "access_token", access, expires_at)
         if isinstance(rotated, str) and rotated != used:
-            self._safe.keep(connection, self._tools.tenant_id, self._owner, "refresh_token", rotated)
+            self._secrets.keep(connection, self._tools.tenant_id, self._owner, "refresh_token", rotated)
         return access
 
     @property

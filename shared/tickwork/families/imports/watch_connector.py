@@ -1,7 +1,6 @@
 """watch_connector: have a provider tell us of changes, for as long as it lets us, and then again."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -10,6 +9,7 @@ from tickwork.errors import NotYet, RateLimited
 from tickwork.families.imports import connector_state
 from tickwork.families.imports.errors import NotSetUp
 from tickwork.families.imports.providers import open_drive
+from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.jobs.rows import FollowUp
@@ -44,7 +44,7 @@ def watch_connector(payload: Payload, tools: Tools) -> Done:
     return Done(Result(watched_until=until), follow_ups=[again(connector.id, until)] if until else [])
 
 
-def note(connection: Any, connector_id: UUID, until: datetime | None) -> None:
+def note(connection: Connection, connector_id: UUID, until: datetime | None) -> None:
     connection.execute("update public.connectors set watched_until = %s where id = %s", [until, connector_id])
 
 

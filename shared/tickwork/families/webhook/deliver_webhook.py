@@ -4,12 +4,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from tickwork.errors import JobError, Permanent, RateLimited, Retryable
+from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.settings import Settings, load_settings
@@ -18,7 +18,7 @@ from tickwork.tools.outbound.http import Limits, Unreachable, stream
 from tickwork.tools.outbound.policy import policy_of
 from tickwork.tools.outbound.retry_after import PASSING, pause_of
 from tickwork.tools.redaction import redacted, redacted_headers
-from tickwork.tools.secrets import Safe
+from tickwork.tools.secrets import SecretStore
 from tickwork.tools.signing import PREFIX, signed_headers
 
 CONNECT_SECONDS = 5.0
@@ -38,10 +38,10 @@ class Result(BaseModel):
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Delivery:
     """All that is to be sent, and where to."""
 
-    delivery_id: UUID
+    id: UUID
     event_id: UUID
     event_type: str
     url: str = field(repr=False)
@@ -63,12 +63,12 @@ class Reply:
 
 def deliver_webhook(payload: Payload, tools: Tools) -> Done:
     settings = load_settings()
-    parcel = tools.under_lease(partial(pack, payload.webhook_delivery_id, settings, tools))
+    delivery = tools.under_lease(partial(read_delivery, payload.webhook_delivery_id, settings, tools))
     began = time.monotonic()
-    reply = send(parcel, settings)
+    reply = send(delivery, settings)
     latency = round((time.monotonic() - began) * 1000)
     verdict, error = judged(reply)
-    noted = partial(note, parcel, reply, verdict, error, latency)
+    noted = partial(note, delivery, reply, verdict, error, latency)
     if error is None:
         assert reply.http_status is not None
         return Done(Result(http_status=reply.http_status, latency_ms=latency), writes=[noted])
@@ -76,19 +76,19 @@ def deliver_webhook(payload: Payload, tools: Tools) -> Done:
     raise error
 
 
-def pack(delivery_id: UUID, settings: Settings, tools: Tools, connection: Any) -> Parcel:
+def read_delivery(delivery_id: UUID, settings: Settings, tools: Tools, connection: Connection) -> Delivery:
     # Only the job that was made for a delivery makes it: anybody of the tenant may enqueue another one.
     row = connection.execute(DELIVERY, {"id": delivery_id, "job_id": tools.job_id}).fetchone()
     if row is None:
         raise Permanent("There is no such delivery for this job: its endpoint was deleted", code="DELIVERY_MISSING")
     if row["status"] != "active":
         raise Permanent("The endpoint is disabled", code="ENDPOINT_DISABLED")
-    known = Safe(settings.secret_key).read(connection, tools.tenant_id, f"endpoint:{row['endpoint_id']}")
+    known = SecretStore(settings.secret_key).read(connection, tools.tenant_id, f"endpoint:{row['endpoint_id']}")
     secrets = [known[name] for name in ("current", "previous") if name in known]
     if not secrets:
         raise Permanent("The endpoint has no secret: rotate it to give it one", code="SECRET_MISSING")
     body = f'{{"type": "{row["type"]}", "timestamp": "{row["occurred_at"]}", "data": {row["payload"]}}}'
-    return Parcel(delivery_id, row["event_id"], row["type"], row["url"], row["header_prefix"], body.encode(), secrets)
+    return Delivery(delivery_id, row["event_id"], row["type"], row["url"], row["header_prefix"], body.encode(), secrets)
 
 
 # The text of the payload as the database has it, so that each attempt sends the very same bytes.
@@ -110,7 +110,7 @@ DELIVERY = """
 """
 
 
-def send(parcel: Parcel, settings: Settings) -> Reply:
+def send(delivery: Delivery, settings: Settings) -> Reply:
     limits = Limits(
         connect_seconds=min(CONNECT_SECONDS, settings.webhook_seconds),
         seconds=settings.webhook_seconds,
@@ -119,10 +119,10 @@ def send(parcel: Parcel, settings: Settings) -> Reply:
     try:
         with stream(
             "POST",
-            parcel.url,
+            delivery.url,
             policy=policy_of(settings),
-            headers=headers_of(parcel),
-            body=parcel.body,
+            headers=headers_of(delivery),
+            body=delivery.body,
             limits=limits,
         ) as answer:
             body, note = beginning(answer.body)
@@ -131,15 +131,16 @@ def send(parcel: Parcel, settings: Settings) -> Reply:
         return Reply(note=error)
 
 
-def headers_of(parcel: Parcel) -> dict[str, str]:
+def headers_of(delivery: Delivery) -> dict[str, str]:
     # The event is the same however often it is sent, so its id tells a receiver what it has seen.
-    signed = signed_headers(parcel.secrets, str(parcel.event_id), int(time.time()), parcel.body, parcel.header_prefix)
+    now = int(time.time())
+    signed = signed_headers(delivery.secrets, str(delivery.event_id), now, delivery.body, delivery.header_prefix)
     return {
         "Content-Type": "application/json",
         "User-Agent": "tickwork-webhooks/1",
         **signed,
-        f"{parcel.header_prefix}Event-Type": parcel.event_type,
-        f"{parcel.header_prefix}Delivery-Id": str(parcel.delivery_id),
+        f"{delivery.header_prefix}Event-Type": delivery.event_type,
+        f"{delivery.header_prefix}Delivery-Id": str(delivery.id),
     }
 
 
@@ -178,18 +179,20 @@ def judged(reply: Reply) -> tuple[Verdict, JobError | None]:
     return "down", Retryable(said, code=code, delay=pause)
 
 
-def note(parcel: Parcel, reply: Reply, verdict: Verdict, error: JobError | None, latency: int, connection: Any) -> None:
+def note(
+    delivery: Delivery, reply: Reply, verdict: Verdict, error: JobError | None, latency: int, connection: Connection
+) -> None:
     found = "select from public.webhook_deliveries where id = %s"
-    if connection.execute(found, [parcel.delivery_id]).fetchone() is None:
+    if connection.execute(found, [delivery.id]).fetchone() is None:
         raise Permanent("The endpoint was deleted while it was called", code="DELIVERY_MISSING")
     # A receiver knows its secret and may send it back, whole or the part that matters.
-    named = dict(zip(("current", "previous"), parcel.secrets, strict=False))
+    named = dict(zip(("current", "previous"), delivery.secrets, strict=False))
     keys = {f"key of {name}": secret.removeprefix(PREFIX) for name, secret in named.items()}
     secrets = {**named, **keys}
     told = error or reply.note
     note_delivery(
         connection,
-        parcel.delivery_id,
+        delivery.id,
         verdict,
         http_status=reply.http_status,
         response_headers=redacted_headers(reply.headers, secrets, MOST_KEPT) if reply.http_status else None,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tickwork.errors import Permanent, RateLimited, Retryable
+from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.settings import Settings, load_settings
 from tickwork.tools.outbound.http import Limits, Response, request
@@ -16,7 +17,7 @@ from tickwork.tools.outbound.policy import policy_of
 from tickwork.tools.outbound.retry_after import PASSING, pause_of
 from tickwork.tools.outbound.urls import Url, parse
 from tickwork.tools.redaction import redacted, redacted_headers
-from tickwork.tools.secrets import Safe
+from tickwork.tools.secrets import SecretStore
 
 LARGEST_ANSWER = 1_000_000
 MOST_KEPT = 65_536
@@ -57,7 +58,7 @@ class Result(BaseModel):
 
 
 class Secret(BaseModel):
-    """What lies in the safe: the value, and the hosts that may get it, by https unless `http://` stands before one."""
+    """The value, and the hosts that may get it, by https unless `http://` stands before one."""
 
     value: str = Field(repr=False)
     hosts: list[str]
@@ -81,13 +82,13 @@ def http_request(payload: Payload, tools: Tools) -> Result:
     return judged(payload, response, secrets)
 
 
-def secrets_for(payload: Payload, settings: Settings, tools: Tools, connection: Any) -> dict[str, str]:
+def secrets_for(payload: Payload, settings: Settings, tools: Tools, connection: Connection) -> dict[str, str]:
     """The values of the secrets that the headers name, if they may go where the request goes."""
     names = {name for value in payload.headers.values() for name in REFERENCE.findall(value)}
     if not names:
         return {}
     url = parse(payload.url)
-    stored = Safe(settings.secret_key).read(connection, tools.tenant_id, "tenant")
+    stored = SecretStore(settings.secret_key).read(connection, tools.tenant_id, "tenant")
     found: dict[str, str] = {}
     for name in sorted(names):
         if name not in stored:
