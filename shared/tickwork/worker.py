@@ -16,7 +16,8 @@ from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, log_exception
 from tickwork.queue import Queue
 from tickwork.runtime.batch import work_many
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 
 POLL_SECONDS = 1.0
 # How soon an idle worker notices a signal.

@@ -15,7 +15,8 @@ from tests.world import World
 from tests.world.command_line import run
 from tests.world.office import HANDLERS, SECRET_KEY, Office
 from tickwork.families.imports import import_drive
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 
 Ask = Callable[..., "CompletedProcess[str]"]
 

@@ -13,7 +13,8 @@ from tests.families.extract.test_extract_document import HANDLERS as EXTRACT
 from tests.world import World
 from tickwork.jobs.handler import Handlers
 from tickwork.queue import Queue
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 
 SAMPLES = Path(__file__).parents[2] / "infra/local/samples"
 

@@ -15,10 +15,9 @@ from tickwork.errors import Permanent, Retryable
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Report
 from tickwork.jobs.rows import FollowUp, Job
-from tickwork.runtime import attempt
-from tickwork.runtime import work as runtime
+from tickwork.runtime import lease, settle, watch
 from tickwork.runtime.batch import work_many
-from tickwork.runtime.work import Deadline
+from tickwork.runtime.deadline import Deadline
 
 
 class Anything(BaseModel):
@@ -34,10 +33,10 @@ Run = Callable[[Any, Tools], BaseModel | Done | None]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(attempt, "PROGRESS_SECONDS", 0.01)
-    monkeypatch.setattr(runtime, "STOP_SECONDS", 0.2)
-    monkeypatch.setattr(runtime, "SETTLE_AGAIN_SECONDS", (0.01,))
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(lease, "PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(settle, "SETTLE_AGAIN_SECONDS", (0.01,))
 
 
 def handled_by(run: Run) -> Handlers:
@@ -150,7 +149,7 @@ def test_one_result_that_the_queue_refuses_spoils_no_other(world: World) -> None
 
 
 def test_leases_of_waiting_and_finished_jobs_are_kept_alive(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempt, "BEATS_PER_LEASE", 100_000)
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
     jobs = [world.job(payload={"n": n}) for n in range(3)]
     go_on = threading.Event()
 
@@ -282,7 +281,7 @@ def test_a_job_that_cannot_be_read_costs_no_other_its_result(world: World) -> No
 
 
 def test_the_end_of_the_last_job_is_noticed_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "LOOK_SECONDS", 60)
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 60)
     for _ in range(3):
         world.job()
     began_at = time.monotonic()
@@ -296,7 +295,7 @@ def test_jobs_that_were_claimed_while_a_handler_takes_long_keep_their_leases(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was claimed for the first half is read, and its leases are kept, though nobody has time to run it."""
-    monkeypatch.setattr(attempt, "BEATS_PER_LEASE", 100_000)
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
     jobs = [world.job(payload={"n": n}) for n in range(4)]
 
     def run(payload: Any, tools: Tools) -> None:
@@ -326,7 +325,7 @@ def test_what_a_handler_sets_for_itself_is_not_there_for_the_next_one(world: Wor
 
 
 def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempt, "BEATS_PER_LEASE", 100_000)
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
     jobs = [world.job(payload={"n": n}) for n in range(2)]
     ran: list[int] = []
 
@@ -347,8 +346,8 @@ def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: py
 
 def test_leases_are_kept_alive_while_another_job_is_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are finished when the first one begins to write, which may take long."""
-    monkeypatch.setattr(runtime, "LOOK_SECONDS", 5)
-    monkeypatch.setattr(attempt, "BEATS_PER_LEASE", 10**9)
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 5)
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 10**9)
     jobs = [world.job() for _ in range(2)]
     seen: list[list[Any]] = []
 

@@ -16,10 +16,11 @@ from tickwork.errors import Interrupted, InvalidRequest, NotYet, Permanent, Rate
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Failed, Lost, Report
 from tickwork.jobs.rows import FollowUp, Job
-from tickwork.runtime import attempt
-from tickwork.runtime import work as runtime
-from tickwork.runtime.attempt import Attempt, Hand
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime import lease, settle, watch
+from tickwork.runtime.attempt import Attempt
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
+from tickwork.runtime.worker_thread import WorkerThread
 
 
 class Person(BaseModel):
@@ -39,10 +40,10 @@ class Share(BaseModel):
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same runtime, with less patience: nothing here depends on how long it is."""
-    monkeypatch.setattr(runtime, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(attempt, "PROGRESS_SECONDS", 0.01)
-    monkeypatch.setattr(runtime, "STOP_SECONDS", 0.2)
-    monkeypatch.setattr(runtime, "SETTLE_AGAIN_SECONDS", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(lease, "PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(settle, "SETTLE_AGAIN_SECONDS", (0.01, 0.01, 0.01))
 
 
 def handlers(run: Callable[[Person, Tools], Any]) -> Handlers:
@@ -254,7 +255,7 @@ def test_a_job_claimed_by_whoever_names_no_types_fails_without_a_handler_and_say
     world.job()
     attempt = Attempt(world.queue, world.claim())
 
-    attempt.handle({})
+    attempt.run({})
 
     assert attempt.outcome() == Failed(
         "UNKNOWN_TYPE", "The function of the family 'test' has no handler for the type 'greet_person'", retryable=False
@@ -466,10 +467,10 @@ def test_an_attempt_that_was_left_is_not_its_handlers_to_settle(world: World) ->
     trial = Attempt(world.queue, world.claim())
 
     def run(person: Person, tools: Tools) -> Greeting:
-        assert trial.leave()
+        assert trial.abandon()
         return Greeting(text="too late")
 
-    assert not trial.handle(handlers(run))
+    assert not trial.run(handlers(run))
     assert trial.outcome() == Lost()
 
 
@@ -477,14 +478,14 @@ def test_an_attempt_whose_handler_has_returned_is_not_left(world: World) -> None
     world.job()
     trial = Attempt(world.queue, world.claim())
 
-    assert trial.handle(handlers(greet))
-    assert not trial.leave()
+    assert trial.run(handlers(greet))
+    assert not trial.abandon()
     assert trial.outcome() == Done(Greeting(text="Hello Ada"))
 
 
 def test_what_ends_a_hand_reaches_whoever_waits_for_it() -> None:
     with pytest.raises(ZeroDivisionError):
-        Hand(lambda: 1 / 0).wait(30)  # type: ignore[arg-type]
+        WorkerThread(lambda: 1 / 0).wait(30)  # type: ignore[arg-type]
 
 
 def test_nothing_due_starts_no_thread(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -494,7 +495,7 @@ def test_nothing_due_starts_no_thread(world: World, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_end_of_the_last_job_is_noticed_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "LOOK_SECONDS", 60)
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 60)
     world.job()
     began_at = time.monotonic()
 

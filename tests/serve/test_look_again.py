@@ -10,7 +10,7 @@ from tests.world import World
 from tests.world.waiting import PATIENCE, until
 from tickwork.errors import NotAllowed
 from tickwork.jobs.handler import Handler, Handlers, Tools
-from tickwork.runtime.work import Deadline
+from tickwork.runtime.deadline import Deadline
 from tickwork.serve.wake_up import work_off
 from tickwork.settings import Settings
 

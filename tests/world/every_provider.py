@@ -13,7 +13,8 @@ from tests.servers.dropbox import Dropbox
 from tests.servers.graph import Graph
 from tests.world import World
 from tests.world.office import HANDLERS, Office
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 
 CLOUDS: dict[str, type[Cloud]] = {"dropbox": Dropbox, "onedrive": Graph, "gdrive": Drive}
 

@@ -18,7 +18,8 @@ from tickwork.families.imports.import_onedrive import IMPORT_ONEDRIVE
 from tickwork.families.imports.watch_connector import WATCH_CONNECTOR
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.rows import Job
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 from tickwork.tools.vault import open_vault
 
 HANDLERS: Handlers = {

@@ -12,7 +12,8 @@ from tickwork.families.webhook.deliver_webhook import DELIVER_WEBHOOK
 from tickwork.families.webhook.http_request import HTTP_REQUEST
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.rows import Job
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 from tickwork.tools import events
 
 URL = "https://hooks.example/in"

@@ -12,7 +12,8 @@ from tickwork.jobs.handler import Handlers
 from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, traced
 from tickwork.queue import Queue, worker_name
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 from tickwork.serve.callers import check_caller
 from tickwork.settings import Settings, load_settings
 

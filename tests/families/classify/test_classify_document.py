@@ -9,7 +9,8 @@ from tests.families.extract.test_extract_document import Office
 from tests.families.extract.test_extract_document import office as office  # a fixture
 from tickwork.families.classify.classify_document import CLASSIFY_DOCUMENT
 from tickwork.jobs.rows import Job
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 
 HANDLERS = {"classify_document": CLASSIFY_DOCUMENT}
 LEASE = (Path(__file__).parent / "classify_document_lease.md").read_text()

@@ -16,7 +16,8 @@ from tickwork.families.extract.elements import element
 from tickwork.families.extract.extract_document import EXTRACT_DOCUMENT, LONGEST_CHUNK, chunks_of
 from tickwork.jobs.handler import Tools
 from tickwork.jobs.rows import Job
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 from tickwork.tools.vault import Vault, derived_key, open_vault
 
 HANDLERS = {"extract_document": EXTRACT_DOCUMENT}

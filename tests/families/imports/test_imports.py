@@ -233,7 +233,7 @@ def test_a_job_stops_in_time_and_the_next_goes_on(
         cloud.put(f"/papers/{number}.txt", f"paper {number}".encode())
     with monkeypatch.context() as patched:
         patched.setattr(Tools, "seconds_left", short_of_time(12))
-        patched.setattr("tickwork.runtime.work.look", lambda attempt, deadline: None)
+        patched.setattr("tickwork.runtime.watch.stop_in_time", lambda attempt, deadline: None)
         first = office.bring(connector, "/papers")
 
     office.work(5)

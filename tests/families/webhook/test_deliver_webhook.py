@@ -31,7 +31,8 @@ from tests.world.receivers import HANDLERS, Sender, deliveries, make_due, state
 from tests.world.receivers import sender as sender  # a fixture
 from tests.world.waiting import until
 from tickwork.queue import Queue
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 
 OK = b"HTTP/1.1 200 OK\r\n"
 DISABLE = "update webhook_endpoints set status = 'disabled'"

@@ -27,7 +27,8 @@ from tests.world.receivers import HANDLERS, Sender, make_due
 from tests.world.receivers import sender as sender  # a fixture
 from tests.world.waiting import until
 from tickwork.queue import Queue
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 from tickwork.tools.signing import is_genuine
 
 HOW_MANY = int(os.environ.get("TICKWORK_DELIVERIES", "300"))

@@ -14,7 +14,8 @@ from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import Queue
 from tickwork.runtime.batch import work_many
-from tickwork.runtime.work import Deadline, work
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 from tickwork.worker import Worker
 from tickwork_bench.contenders import Sender
 from tickwork_bench.measure import batches
