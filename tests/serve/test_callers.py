@@ -678,7 +678,7 @@ def test_a_refused_signature_is_not_remembered() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callers, "MOST_SIGNATURES", 10)
+    monkeypatch.setattr(callers, "MAX_SIGNATURES", 10)
     many = [signature(SECRET, nonce=str(number)) for number in range(50)]
 
     for each in many:

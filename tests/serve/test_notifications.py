@@ -20,7 +20,7 @@ from tests.test_functions import FUNCTIONS
 from tests.world import World
 from tests.world.waiting import PATIENCE
 from tickwork.database.connection import Database
-from tickwork.serve.notifications import LARGEST_BODY, notifications
+from tickwork.serve.notifications import MAX_BODY_BYTES, notifications
 from tickwork.settings import Settings
 from tickwork.tools.channel_tokens import channel_token
 
@@ -175,7 +175,7 @@ def test_a_signed_body_that_makes_no_sense_leads_to_nothing(door: Door, body: by
 
 
 def test_bodies_and_challenges_have_an_end(door: Door) -> None:
-    body = b" " * (LARGEST_BODY + 1)
+    body = b" " * (MAX_BODY_BYTES + 1)
 
     assert door.ask("/notifications/dropbox", body, signed(body))[0] == 413
     assert door.ask("/notifications/dropbox?challenge=" + "x" * 5000, method="GET")[0] == 400

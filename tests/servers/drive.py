@@ -8,7 +8,7 @@ from tests.servers.cloud import Asked, Cloud, File, Reply, Requests, saying, sha
 
 FOLDER = "application/vnd.google-apps.folder"
 ROOT = "root-of-mine"
-LARGEST_EXPORT = 10_000_000
+MAX_EXPORT_BYTES = 10_000_000
 
 
 def refusal(reason: str, place: str = "") -> dict[str, Any]:
@@ -120,7 +120,7 @@ class Drive(Cloud):
 
     def export(self, requests: Requests, asked: Asked, file: File) -> None:
         content: bytes = file.extra["export"]
-        if len(content) > LARGEST_EXPORT:
+        if len(content) > MAX_EXPORT_BYTES:
             return requests.send_json(403, refusal("exportSizeLimitExceeded"))
         self.downloads[file.path] += 1
         return requests.send_bytes(200, content, Content_Type=asked.query["mimeType"])

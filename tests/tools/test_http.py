@@ -189,7 +189,7 @@ def test_a_body_can_be_left_and_the_connection_is_closed(server: HostileServer) 
 
     server.reply = reply
 
-    with stream("GET", server.url(), policy=POLICY, limits=Limits(largest_body=60_000_000)) as response:
+    with stream("GET", server.url(), policy=POLICY, limits=Limits(max_body_bytes=60_000_000)) as response:
         assert next(response.body).startswith(b"xxx")
         assert not has_gone.is_set()
 

@@ -125,16 +125,16 @@ def test_a_body_may_be_as_large_as_allowed_and_no_larger(server: HostileServer) 
     for reply in (answer(b"hello"), raw(OK + b"\r\nhello"), raw(chunked)):
         server.reply = reply
 
-        assert get(server, Limits(largest_body=5)).body == b"hello"
+        assert get(server, Limits(max_body_bytes=5)).body == b"hello"
         with pytest.raises(TooLarge):
-            get(server, Limits(largest_body=4))
+            get(server, Limits(max_body_bytes=4))
 
 
 def test_what_is_sent_is_capped_though_it_decodes_to_little(server: HostileServer) -> None:
     server.reply = raw(OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"") * 1000)
 
     with pytest.raises(TooLarge):
-        get(server, Limits(largest_body=10_000))
+        get(server, Limits(max_body_bytes=10_000))
 
 
 def test_what_comes_between_the_chunks_is_capped(server: HostileServer) -> None:
@@ -145,7 +145,7 @@ def test_what_comes_between_the_chunks_is_capped(server: HostileServer) -> None:
 
     assert get(server).body == b"x" * 200
     with pytest.raises(TooLarge):
-        get(server, Limits(largest_body=10_000))
+        get(server, Limits(max_body_bytes=10_000))
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
@@ -156,7 +156,7 @@ def test_a_bomb_is_cut_before_it_fills_the_memory(server: HostileServer, coding:
     taken: list[int] = []
 
     with (
-        stream("GET", server.url(), policy=POLICY, limits=Limits(largest_body=200_000)) as response,
+        stream("GET", server.url(), policy=POLICY, limits=Limits(max_body_bytes=200_000)) as response,
         pytest.raises(TooLarge),
     ):
         taken.extend(map(len, response.body))
@@ -193,7 +193,7 @@ def test_what_has_no_end_is_cut(server: HostileServer, head: bytes, block: bytes
     server.reply = reply
 
     with pytest.raises(TooLarge):
-        get(server, Limits(largest_body=50_000))
+        get(server, Limits(max_body_bytes=50_000))
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_body_that_is_said_to_be_too_large_is_not_waited_for(
 ) -> None:
     server.reply = raw(OK + b"Content-Length: 100\r\n\r\n")
 
-    with stream("GET", server.url(), policy=POLICY, limits=Limits(largest_body=10)) as response:
+    with stream("GET", server.url(), policy=POLICY, limits=Limits(max_body_bytes=10)) as response:
         assert response.status == 200
         with pytest.raises(TooLarge):
             next(response.body)

@@ -57,7 +57,7 @@ PacedWork = Callable[[str, Pacer], None]
 
 @contextmanager
 def paced(work: PacedWork, url: str, processes: int, jobs: int) -> Iterator[Callable[[], float]]:
-    """What lets every process work off so many jobs, and answers how many that were in a second."""
+    """What lets every process work off so many jobs, and returns how many that were in a second."""
     with crowd([partial(work_at_a_pace, work, url, jobs)] * processes) as go:
 
         def rate() -> float:

@@ -20,7 +20,7 @@ from tickwork_local.stack import Stack, StackFailed
 LOOK_SECONDS = 0.5
 # Of so many of the newest jobs, those that changed last are shown.
 LOOK_AT = 100
-MOST_SHOWN = 12
+MAX_SHOWN = 12
 
 
 def show(stack: Stack) -> None:
@@ -72,7 +72,7 @@ def picture(console: Console, summary: list[dict[str, Any]], latest: list[Job]) 
     if not summary:
         return Group(Text("No jobs yet.", "bright_black"))
     room = max(console.height - len(summary) - 4, 0)
-    table = job_table(latest[: min(room, MOST_SHOWN)])
+    table = job_table(latest[: min(room, MAX_SHOWN)])
     return Group(summary_table(summary, is_wide=console.width >= 80), Text(), table)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tickwork.tools.signing import is_genuine
 
-LARGEST_BODY = 1_000_000
+MAX_BODY_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Receiver:
 
 def read(request: BaseHTTPRequestHandler, secret: str) -> Message:
     length = request.headers.get("content-length", "0")
-    body = request.rfile.read(min(int(length), LARGEST_BODY)) if length.isdigit() else b""
+    body = request.rfile.read(min(int(length), MAX_BODY_BYTES)) if length.isdigit() else b""
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
         type = str(json.loads(body)["type"])

@@ -20,7 +20,7 @@ def enqueue(
     payload: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
     priority: Annotated[int, typer.Option(help="0 to 100; higher runs first.")] = 0,
     run_at: RunAt = None,
-    idempotency_key: Annotated[str | None, typer.Option(help="A repeat answers the first job.")] = None,
+    idempotency_key: Annotated[str | None, typer.Option(help="A repeat returns the first job.")] = None,
     dedupe_key: Annotated[str | None, typer.Option(help="At most one such job waits or runs.")] = None,
     lane: Lane = None,
     max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default what the type says.")] = None,

@@ -16,7 +16,7 @@ from tickwork.settings import Settings
 # How far the clocks of the caller and of this function may be apart.
 SIGNATURE_SECONDS = 300
 # How many signatures an instance remembers, to refuse them when they come again; the oldest are forgotten first.
-MOST_SIGNATURES = 10_000
+MAX_SIGNATURES = 10_000
 # How often an unknown key id may make us ask Google for its keys.
 KEYS_SECONDS = 30
 # How long a token may be valid; Google's are for an hour.
@@ -76,7 +76,7 @@ class _Seen:
         now = time.monotonic()
         with self._lock:
             # In the order in which they came, which is that in which they go.
-            while self._until and (self._is_over(now) or len(self._until) >= MOST_SIGNATURES):
+            while self._until and (self._is_over(now) or len(self._until) >= MAX_SIGNATURES):
                 del self._until[next(iter(self._until))]
             if signature in self._until:
                 return False

@@ -23,9 +23,9 @@ Response = tuple[str, int, Mapping[str, str]]
 
 PREFIX = "/notifications/"
 # A thousand of Graph's in one request are smaller.
-LARGEST_BODY = 1_000_000
-LONGEST_CHALLENGE = 4096
-MOST_AT_ONCE = 1000
+MAX_BODY_BYTES = 1_000_000
+MAX_CHALLENGE_LENGTH = 4096
+MAX_AT_ONCE = 1000
 # As text and nothing else, whatever it says: anybody can have us repeat it.
 PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
 
@@ -41,9 +41,9 @@ def notifications(request: "Request", database: Database, settings: Settings) ->
     provider = request.path.removeprefix(PREFIX).strip("/")
     challenge = request.args.get("validationToken" if provider == "onedrive" else "challenge")
     if challenge is not None and provider in ("dropbox", "onedrive"):
-        return (challenge, 200, PLAIN) if len(challenge) <= LONGEST_CHALLENGE else ("", 400, PLAIN)
-    body = request.stream.read(LARGEST_BODY + 1)
-    if request.method != "POST" or len(body) > LARGEST_BODY:
+        return (challenge, 200, PLAIN) if len(challenge) <= MAX_CHALLENGE_LENGTH else ("", 400, PLAIN)
+    body = request.stream.read(MAX_BODY_BYTES + 1)
+    if request.method != "POST" or len(body) > MAX_BODY_BYTES:
         return "", 405 if request.method != "POST" else 413, PLAIN
     try:
         return noted(provider, request, body, Client(database).connectors, settings)
@@ -84,7 +84,7 @@ def check_signature(signature: str, body: bytes, secret: str | None) -> None:
 def accounts_in(body: bytes) -> list[str]:
     listed = parsed(body).get("list_folder")
     accounts = listed.get("accounts") if isinstance(listed, dict) else None
-    return [each for each in accounts or [] if isinstance(each, str) and "\0" not in each][:MOST_AT_ONCE]
+    return [each for each in accounts or [] if isinstance(each, str) and "\0" not in each][:MAX_AT_ONCE]
 
 
 def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
@@ -92,7 +92,7 @@ def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
     value = parsed(body).get("value")
     states = [each.get("clientState") for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     known = []
-    for state in dict.fromkeys(str(each) for each in states[:MOST_AT_ONCE]):
+    for state in dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE]):
         try:
             known.append(checked(state, "onedrive", settings))
         except Refused:

@@ -1,9 +1,8 @@
 """The HTTP side: functions-framework calls what `serve` returns, once for every wake-up."""
 
 import sys
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tickwork.database.connection import Database
 from tickwork.database.version import SchemaCheck
@@ -15,21 +14,17 @@ from tickwork.queue import Queue, worker_name
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 from tickwork.serve.callers import check_caller
+from tickwork.serve.routes import NO_ROUTES, Response, Routes, route_of
 from tickwork.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from flask import Request
 
-Response = tuple[dict[str, Any] | str, int] | tuple[str, int, Mapping[str, str]]
-# What answers requests that wake nobody, and checks on its own where they come from.
-Door = Callable[["Request", Database, Settings], Response]
-NO_DOORS: Mapping[str, Door] = MappingProxyType({})
 
-
-def serve(family: str, handlers: Handlers, doors: Mapping[str, Door] = NO_DOORS) -> "Callable[[Request], Response]":
+def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Callable[[Request], Response]":
     """A function for functions-framework that works off the due jobs of one family.
 
-    `doors` answer requests whose path begins with their key.
+    `routes` answer requests whose path begins with their key.
     """
     settings = settings_or_exit()
     database = Database(settings.database_url, f"tickwork {family}")
@@ -37,11 +32,11 @@ def serve(family: str, handlers: Handlers, doors: Mapping[str, Door] = NO_DOORS)
 
     def function(request: "Request") -> Response:
         queue = Queue(database, worker_name(family))
-        door = next((each for prefix, each in doors.items() if request.path.startswith(prefix)), None)
+        route = route_of(request.path, routes)
         with traced(request.headers.get("traceparent"), request.headers.get("X-Cloud-Trace-Context")):
             response = (
-                door(request, database, settings)
-                if door
+                route(request, database, settings)
+                if route
                 else answer(request, queue, family, handlers, settings, schema)
             )
         drop_body(request)

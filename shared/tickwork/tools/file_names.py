@@ -5,7 +5,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-LONGEST_NAME = 500
+MAX_NAME_LENGTH = 500
 # What the library of mime types leaves to the machine that it runs on.
 OTHER_TYPES = {
     ".md": "text/markdown",
@@ -29,7 +29,7 @@ def mime_type_of(name: str) -> str:
 def as_name(name: str) -> str:
     """The name as it can be stored: no halves of characters, nothing that a terminal obeys."""
     kept = "".join(each if each.isprintable() else "_" for each in name.encode(errors="replace").decode())
-    return unicodedata.normalize("NFC", kept)[-LONGEST_NAME:]
+    return unicodedata.normalize("NFC", kept)[-MAX_NAME_LENGTH:]
 
 
 def as_file_name(name: str) -> str:

@@ -33,7 +33,7 @@ def client_for(emulator: str | None = None) -> scheduler_v1.CloudSchedulerClient
 def keep_ticks(
     place: str, ticks: Iterable[Tick], urls: Mapping[str, str], emulator: str | None = None
 ) -> list[tuple[str, str]]:
-    """Create or update the job of each family; answers for each what was done. Again changes nothing."""
+    """Create or update the job of each family; returns for each what was done. Again changes nothing."""
     try:
         client = client_for(emulator)
         return [(tick.name, keep(client, place, job_of(place, tick, urls[tick.family]))) for tick in ticks]

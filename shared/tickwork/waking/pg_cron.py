@@ -69,7 +69,7 @@ def schedule_of(seconds: int) -> str:
 
 
 def install(url: str, plan: Plan, secret: str | None) -> list[str]:
-    """Schedule a tick for each family; all of it or nothing. Answers the names of the schedules."""
+    """Schedule a tick for each family; all of it or nothing. Returns the names of the schedules."""
     schedule = schedule_of(plan.every)
     try:
         with connect(url, "tickwork cron") as connection, connection.transaction():
@@ -158,7 +158,7 @@ def keep_function(connection: Connection, family: str, url: str, plan: Plan) -> 
 
 
 def uninstall(url: str) -> list[str]:
-    """Take everything back that `install` added; answers the names of the schedules that are gone."""
+    """Take everything back that `install` added; returns the names of the schedules that are gone."""
     try:
         with connect(url, "tickwork cron") as connection, connection.transaction():
             names = [row["jobname"] for row in schedules(connection)]

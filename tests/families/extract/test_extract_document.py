@@ -12,8 +12,9 @@ import pytest
 from tests.world import World
 from tests.world.waiting import PATIENCE
 from tickwork.families.extract import extract_document
+from tickwork.families.extract.chunks import MAX_CHUNK_LENGTH, chunks_of
 from tickwork.families.extract.elements import element
-from tickwork.families.extract.extract_document import EXTRACT_DOCUMENT, LONGEST_CHUNK, chunks_of
+from tickwork.families.extract.extract_document import EXTRACT_DOCUMENT
 from tickwork.jobs.handler import Tools
 from tickwork.jobs.rows import Job
 from tickwork.runtime.deadline import Deadline
@@ -330,7 +331,7 @@ def test_a_very_long_element_is_cut_between_words() -> None:
     text = "word " * 5_000
     chunks = [chunk.text for chunk in chunks_of([element("NarrativeText", text, 0)])]
 
-    assert max(map(len, chunks)) <= LONGEST_CHUNK
+    assert max(map(len, chunks)) <= MAX_CHUNK_LENGTH
     assert " ".join(chunks).split() == text.split()
     assert [len(chunk.text) for chunk in chunks_of([element("NarrativeText", "x" * 20_000, 0)])] == [8000, 8000, 4000]
 

@@ -35,14 +35,8 @@ from tests.servers.unstructured import (
 from tests.world.waiting import PATIENCE, until
 from tickwork.errors import JobError, Permanent, RateLimited, Retryable
 from tickwork.families.extract.elements import Extracted
-from tickwork.families.extract.engines.unstructured import (
-    Stage,
-    extract,
-    neutral_name,
-    refusal,
-    translated,
-    wanted_delay,
-)
+from tickwork.families.extract.engines.unstructured import extract, neutral_name
+from tickwork.families.extract.engines.unstructured_errors import Stage, refusal, translated, wanted_delay
 
 PDF = "application/pdf"
 TEXT = b"Mietvertrag\n\nDie Miete ist hoch."

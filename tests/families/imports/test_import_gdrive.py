@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.cloud import Asked, Bytes, Generated, Requests, cut_after, running, saying
-from tests.servers.drive import LARGEST_EXPORT, Drive, refusal
+from tests.servers.drive import MAX_EXPORT_BYTES, Drive, refusal
 from tests.world import World
 from tests.world.office import Office
 
@@ -41,7 +41,7 @@ def test_googles_own_documents_are_exported(office: Office, drive: Drive) -> Non
 
 
 def test_an_export_over_the_cap_goes_another_way(office: Office, drive: Drive) -> None:
-    content = b"long " * (LARGEST_EXPORT // 5 + 1)
+    content = b"long " * (MAX_EXPORT_BYTES // 5 + 1)
     drive.put("/papers/long", b"", mimeType=f"{NATIVE}document", export=content)
     drive.troubled("/exported/", lambda requests, asked: requests.send_bytes(200, content))
 
@@ -54,7 +54,7 @@ def test_an_export_over_the_cap_goes_another_way(office: Office, drive: Drive) -
 
 
 def test_an_export_for_which_there_is_no_other_way_fails_alone(office: Office, drive: Drive) -> None:
-    drive.put("/papers/long", b"", mimeType=f"{NATIVE}document", export=b"x" * (LARGEST_EXPORT + 1))
+    drive.put("/papers/long", b"", mimeType=f"{NATIVE}document", export=b"x" * (MAX_EXPORT_BYTES + 1))
     drive.put("/papers/good.txt", b"good")
     drive.troubled("/drive/v3/files/item000001", *[exports_of_nobody] * 2)
 

@@ -23,7 +23,7 @@ from tickwork_local.launch import ends_with_parent
 
 IS_LARGE = bool(os.environ.get("TICKWORK_TEST_LARGE"))
 FILES, LARGE_FILE, KILLS = (1000, 2 << 30, 10) if IS_LARGE else (150, 64 << 20, 3)
-MOST_MEGABYTES = 200
+MAX_MEGABYTES = 200
 SEED = 6
 
 
@@ -161,4 +161,4 @@ def test_memory_is_bounded_and_every_file_comes_exactly_once_however_often_it_is
     assert {row["name"]: row["sha256"] for row in documents} == expected
     # Nothing but drafts, whose names begin with a dot, is left of those that were killed.
     assert len([path for path in office.files_in_vault() if path.name[0] != "."]) == FILES + 1
-    assert killer.peak_megabytes < MOST_MEGABYTES
+    assert killer.peak_megabytes < MAX_MEGABYTES

@@ -15,7 +15,7 @@ from tickwork.jobs.outcomes import Done
 from tickwork.tools.events import emit_held_event
 
 # What kind of document it is shows on its first pages.
-LONGEST_TEXT = 20_000
+MAX_TEXT_LENGTH = 20_000
 
 
 class Payload(BaseModel):
@@ -49,8 +49,8 @@ def look(document_id: UUID, tenant_id: UUID, connection: Connection) -> tuple[li
 
 
 def text_of(document_id: UUID, connection: Connection) -> str:
-    rows = connection.execute(FIRST_CHUNKS, {"document_id": document_id, "longest": LONGEST_TEXT}).fetchall()
-    return "\n".join(row["text"] for row in rows)[:LONGEST_TEXT]
+    rows = connection.execute(FIRST_CHUNKS, {"document_id": document_id, "longest": MAX_TEXT_LENGTH}).fetchall()
+    return "\n".join(row["text"] for row in rows)[:MAX_TEXT_LENGTH]
 
 
 SAME_FILE = """

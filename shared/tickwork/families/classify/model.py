@@ -13,7 +13,7 @@ OTHER = "other"
 THRESHOLD = 0.5
 # Of all documents, this share is not what it looks like: nobody is surer than that.
 DOUBT = 0.02
-MOST_REASONS = 5
+MAX_REASONS = 5
 # In letters. What a document is, it says early; further down it speaks of other things, and of annexes.
 OPENING = 300
 
@@ -119,4 +119,4 @@ def reasons(words: Sequence[str], types: Iterable[DocumentType], chosen: str) ->
     found = {term: weight * loudness(term, text, headings) for term, weight in evidence.items()}
     strongest = sorted((term for term in found if found[term] > 0), key=lambda term: -found[term])
     shown = (term.strip(HEADING + "*") for term in strongest)
-    return list(dict.fromkeys(filter(None, shown)))[:MOST_REASONS]
+    return list(dict.fromkeys(filter(None, shown)))[:MAX_REASONS]

@@ -7,7 +7,7 @@ from tickwork.families.classify.model import DocumentType, Example
 from tickwork.jobs.connection import Connection
 
 # More would be read for every document, and the newest say best what the tenant wants.
-MOST_EXAMPLES = 200
+MAX_EXAMPLES = 200
 
 
 def types_of(connection: Connection, tenant_id: UUID) -> list[DocumentType]:
@@ -42,7 +42,7 @@ def examples_of(connection: Connection, tenant_id: UUID) -> list[Example]:
         order by document_corrections.corrected_at desc
         limit %s
         """,
-        [tenant_id, MOST_EXAMPLES],
+        [tenant_id, MAX_EXAMPLES],
     ).fetchall()
     return [Example(row["doc_type"], row["words"]) for row in rows]
 

@@ -5,12 +5,12 @@ import unicodedata
 from collections.abc import Iterator
 
 HEADING = "^"
-LONGEST_TEXT = 20_000
-MOST_WORDS = 600
-MOST_HEADING_WORDS = 24
+MAX_TEXT_LENGTH = 20_000
+MAX_WORDS = 600
+MAX_HEADING_WORDS = 24
 # Longer lines are sentences.
-LONGEST_HEADING = 6
-LONGEST_WORD = 40
+MAX_HEADING_LENGTH = 6
+MAX_WORD_LENGTH = 40
 
 TOKEN = re.compile(r"§+\s*\d+|[^\W_]+")
 HYPHENATED = re.compile(r"(?<=[a-zäöüß])[-\u00ad]\s*\n\s*(?=[a-zäöüß])")
@@ -49,19 +49,19 @@ COMMON = frozenset(IN_EVERY_LETTER.split())
 def words_of(text: str, name: str = "") -> list[str]:
     """At most 600 words of the beginning, after those of the file's name. A heading's words begin with ^."""
     spoken_name = INNER_CAPITAL.sub(" ", name.replace("_", " "))
-    words = [HEADING + word for word in folded(spoken_name)][:LONGEST_HEADING]
-    for is_heading, line in marked_lines(healed(text[:LONGEST_TEXT])):
+    words = [HEADING + word for word in folded(spoken_name)][:MAX_HEADING_LENGTH]
+    for is_heading, line in marked_lines(healed(text[:MAX_TEXT_LENGTH])):
         words.extend(HEADING + word if is_heading else word for word in line)
-        if len(words) >= MOST_WORDS:
+        if len(words) >= MAX_WORDS:
             break
-    return words[:MOST_WORDS]
+    return words[:MAX_WORDS]
 
 
 def marked_lines(text: str) -> Iterator[tuple[bool, list[str]]]:
-    left = MOST_HEADING_WORDS
+    left = MAX_HEADING_WORDS
     for line in text.splitlines():
         words = folded(line)
-        is_heading = len(words) <= min(left, LONGEST_HEADING)
+        is_heading = len(words) <= min(left, MAX_HEADING_LENGTH)
         left -= len(words) if is_heading else 0
         yield is_heading, words
 
@@ -89,4 +89,4 @@ def folded_word(token: str) -> str:
         return "§" + token.strip("§ \t\n")
     if not token.isalpha():
         token = token.translate(DIGITS_AS_LETTERS) if sum(map(str.isalpha, token)) > 1 else ""
-    return UMLAUTS.sub(r"\1", token)[:LONGEST_WORD] if len(token) > 1 and token not in COMMON else ""
+    return UMLAUTS.sub(r"\1", token)[:MAX_WORD_LENGTH] if len(token) > 1 and token not in COMMON else ""

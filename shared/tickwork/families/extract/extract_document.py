@@ -2,21 +2,21 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
-from tickwork.errors import Interrupted, JobError, LeaseLost, Permanent, Retryable
-from tickwork.families.extract.elements import Element, Extracted, Metadata
+from tickwork.errors import Permanent, Retryable
+from tickwork.families.extract.chunks import Chunk, chunks_of, replace_chunks
+from tickwork.families.extract.elements import Element, Extracted
+from tickwork.families.extract.extractions import Engine, Task, begin, noted_failure
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
@@ -25,17 +25,11 @@ from tickwork.settings import Settings, load_settings
 from tickwork.tools.events import emit_held_event
 from tickwork.tools.vault import Vault, derived_key, vault_of
 
-Engine = Literal["local", "unstructured_fast", "unstructured_hires"]
-
-LARGEST_FILE = 50_000_000
-# Longer ones are cut: a search vector takes no more, and nobody reads a hit of ten pages.
-LONGEST_CHUNK = 8_000
+MAX_FILE_BYTES = 50_000_000
 # What is left of a handler's time after the engine, to store what it found: a fifth, or so many seconds.
 STORING_SECONDS = 15.0
 # A file that takes the engine here longer is a bomb, or as good as one.
 LOCAL_SECONDS = 120.0
-# How many are stored by one statement: a few round trips, none of which takes too long.
-CHUNKS_AT_ONCE = 2_000
 
 
 class Payload(BaseModel):
@@ -47,24 +41,6 @@ class Result(BaseModel):
     page_count: int
     chunk_count: int
     doc_type: str | None
-
-
-@dataclass(frozen=True)
-class Task:
-    """A document, and what was agreed on about its extraction."""
-
-    document: dict[str, Any]
-    extraction_id: UUID
-    engine: Engine
-    has_consent: bool
-    cents_per_page: float
-    follow_ups: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Chunk:
-    element: Element
-    text: str
 
 
 def extract_document(payload: Payload, tools: Tools) -> Done:
@@ -97,98 +73,14 @@ def follow_up(type: str, document_id: UUID) -> FollowUp:
     return FollowUp(type=type, payload={"document_id": str(document_id)}, dedupe_key=f"{type} {document_id}")
 
 
-def begin(document_id: UUID, named: Engine | None, default: Engine, job_id: UUID, connection: Connection) -> Task:
-    document = connection.execute("select * from public.documents where id = %s", [document_id]).fetchone()
-    if document is None:
-        raise Permanent("There is no such document", code="DOCUMENT_MISSING")
-    # An attempt before this one has chosen already, perhaps when the settings were others.
-    begun = connection.execute("select engine from public.extractions where job_id = %s", [job_id]).fetchone()
-    engine: Engine = named or (begun["engine"] if begun else default)
-    extraction = connection.execute(ADOPT, {"document_id": document_id, "engine": engine, "job_id": job_id}).fetchone()
-    if extraction is None:
-        (extraction,) = connection.execute(CREATE, {**document, "engine": engine, "job_id": job_id}).fetchall()
-    (terms,) = connection.execute(TERMS, [engine]).fetchall()
-    return Task(
-        document,
-        extraction["id"],
-        engine,
-        not terms["needs_consent"] or extraction["consent_given_at"] is not None,
-        float(terms["cents_per_page"]),
-        terms["follow_ups"],
-    )
-
-
-# The one that was made for this job, or that somebody who knows no jobs has made, with or without consent.
-ADOPT = """
-    update public.extractions
-    set status = 'running', job_id = %(job_id)s, started_at = clock_timestamp(), finished_at = null,
-      error_code = null, error_message = null
-    where id = (
-      select id
-      from public.extractions
-      where document_id = %(document_id)s
-        and engine = %(engine)s
-        and (job_id = %(job_id)s or (job_id is null and status in ('queued', 'running')))
-      order by consent_given_at is not null desc, job_id = %(job_id)s desc nulls last, created_at desc
-      limit 1
-    )
-    returning id, consent_given_at
-"""
-CREATE = """
-    insert into public.extractions (tenant_id, document_id, job_id, engine, status, started_at)
-    values (%(tenant_id)s, %(id)s, %(job_id)s, %(engine)s, 'running', clock_timestamp())
-    returning id, consent_given_at
-"""
-TERMS = """
-    select
-      extraction_engines.needs_consent,
-      extraction_engines.cents_per_page,
-      array(
-        select follow_up.key
-        from public.job_types
-        join public.job_types as follow_up on follow_up.key = any (job_types.follow_ups)
-        where job_types.key = 'extract_document'
-          and follow_up.is_active
-      ) as follow_ups
-    from public.extraction_engines
-    where extraction_engines.key = %s
-"""
-
-
-@contextmanager
-def noted_failure(task: Task, tools: Tools) -> Iterator[None]:
-    """An extraction that fails says so in its own row."""
-    try:
-        yield
-    except (Interrupted, LeaseLost):
-        raise
-    except JobError as error:
-        is_final = isinstance(error, Permanent)
-        # The job's own error counts more than that it could not be noted here.
-        with suppress(Exception):
-            tools.under_lease(partial(note_failure, task.extraction_id, error, is_final))
-        raise
-
-
-def note_failure(extraction_id: UUID, error: JobError, is_final: bool, connection: Connection) -> None:
-    connection.execute(
-        """
-        update public.extractions
-        set status = %s, error_code = %s, error_message = %s, finished_at = case when %s then clock_timestamp() end
-        where id = %s
-        """,
-        ["failed" if is_final else "queued", error.code, str(error), is_final, extraction_id],
-    )
-
-
 def fetch(vault: Vault, document: dict[str, Any], file: Path, tools: Tools) -> str:
-    """Bring the file here, and answer its SHA-256."""
+    """Bring the file here; returns its SHA-256."""
     digest, size = hashlib.sha256(), 0
     with vault.read(document["vault_path"]) as chunks, file.open("wb") as copy:
         for chunk in chunks:
             tools.check()
             size += len(chunk)
-            if size > LARGEST_FILE:
+            if size > MAX_FILE_BYTES:
                 raise Permanent("The file is larger than 50 MB", code="FILE_TOO_LARGE")
             digest.update(chunk)
             copy.write(chunk)
@@ -230,25 +122,9 @@ def save_elements(vault: Vault, tenant_id: UUID, document_id: UUID, elements: Se
     vault.write(derived_key(tenant_id, document_id), [text.encode()], "application/json")
 
 
-def chunks_of(elements: Sequence[Element]) -> Iterator[Chunk]:
-    """A chunk for each element that has text, and several for one that is too long."""
-    for element in elements:
-        text = element["text"]
-        while text:
-            end = len(text) if len(text) <= LONGEST_CHUNK else text.rfind(" ", LONGEST_CHUNK // 2, LONGEST_CHUNK)
-            end = LONGEST_CHUNK if end < 0 else end
-            yield Chunk(element, text[:end])
-            text = text[end:].lstrip()
-
-
 def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], connection: Connection) -> None:
     """Replace whatever text the document had, one extraction after the other."""
-    lock = "select from public.documents where id = %s for no key update"
-    if connection.execute(lock, [task.document["id"]]).fetchone() is None:
-        raise Permanent("There is no such document any more", code="DOCUMENT_MISSING")
-    connection.execute("delete from public.document_chunks where document_id = %s", [task.document["id"]])
-    for first in range(0, len(chunks), CHUNKS_AT_ONCE):
-        connection.execute(INSERT_CHUNKS, columns_of(task, chunks[first : first + CHUNKS_AT_ONCE], first))
+    replace_chunks(connection, task, chunks)
     cost = ceil(result.page_count * task.cents_per_page)
     connection.execute(
         """
@@ -265,41 +141,10 @@ def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], conn
     )
 
 
-# Many at once: COPY refuses tables with row-level security, and this is as quick.
-INSERT_CHUNKS = """
-    insert into public.document_chunks (
-      document_id, tenant_id, extraction_id, chunk_index, page_number, element_type, text, metadata
-    )
-    select
-      %(document_id)s, %(tenant_id)s, %(extraction_id)s,
-      %(first)s + chunk.number - 1, chunk.page_number, chunk.element_type, chunk.text, chunk.metadata::jsonb
-    from unnest(%(pages)s::integer[], %(types)s::text[], %(texts)s::text[], %(metadata)s::text[])
-      with ordinality as chunk(page_number, element_type, text, metadata, number)
-"""
-
-
-def columns_of(task: Task, chunks: Sequence[Chunk], first: int = 0) -> dict[str, Any]:
-    return {
-        "document_id": task.document["id"],
-        "tenant_id": task.document["tenant_id"],
-        "extraction_id": task.extraction_id,
-        "first": first,
-        "pages": [chunk.element["metadata"].get("page_number") for chunk in chunks],
-        "types": [chunk.element["type"] for chunk in chunks],
-        "texts": [chunk.text for chunk in chunks],
-        "metadata": [json.dumps(small(chunk.element["metadata"])) for chunk in chunks],
-    }
-
-
 def tell(task: Task, result: Result, connection: Connection) -> None:
     told = {"document_id": str(task.document["id"]), "name": task.document["name"], "engine": task.engine}
     told |= {"page_count": result.page_count, "chunk_count": result.chunk_count}
     emit_held_event(connection, "document.extracted", f"document:{task.document['id']}", told)
-
-
-def small(metadata: Metadata) -> dict[str, Any]:
-    # The HTML of a table can be larger than all the rest; it is in the vault with the other elements.
-    return {name: value for name, value in metadata.items() if name != "text_as_html"}
 
 
 EXTRACT_DOCUMENT: Handler[Payload] = Handler(Payload, extract_document)

@@ -15,7 +15,7 @@ from tickwork.families.imports.items import Item, Page
 from tickwork.jobs.connection import Connection
 
 # A file that could not be fetched gets so many tries in one import.
-MOST_TRIES = 3
+MAX_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def try_failed_again(connection: Connection, connector: Connector, folder: str, 
 
 
 def save_page(connection: Connection, connector: Connector, folder: str, page: Page, job_id: UUID) -> int:
-    """The items and the cursor that leads past them, together. Answers how many have not changed."""
+    """The items and the cursor that leads past them, together. Returns how many have not changed."""
     unchanged = save_items(connection, connector, folder, page.items, job_id)
     mark_gone(connection, connector, page.gone, job_id)
     save_cursor(connection, connector, folder, page.cursor, page.is_last)
@@ -97,7 +97,7 @@ def save_cursor(connection: Connection, connector: Connector, folder: str, curso
 
 
 def save_items(connection: Connection, connector: Connector, folder: str, items: Sequence[Item], job_id: UUID) -> int:
-    """Note what is to be fetched. Answers how many are there already, as they are now."""
+    """Note what is to be fetched. Returns how many are there already, as they are now."""
     # Deltas repeat items: the last word counts.
     latest = {(each.drive, each.id): each for each in items}
     rows = connection.execute(

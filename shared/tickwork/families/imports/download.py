@@ -8,22 +8,22 @@ from tickwork.families.imports.errors import Changed, OutOfTime, answered_oddly
 from tickwork.families.imports.hashes import hash_of_kind
 from tickwork.families.imports.imported_items import Stored
 from tickwork.families.imports.items import Item, Provider
-from tickwork.families.imports.remote import LONGEST_REFUSAL
+from tickwork.families.imports.remote import MAX_REFUSAL_BYTES
 from tickwork.jobs.handler import Tools
 from tickwork.tools.file_names import UNKNOWN_TYPE
-from tickwork.tools.outbound.http import Answer, Limits, TooLarge, Unreachable
+from tickwork.tools.outbound.http import Limits, StreamedResponse, TooLarge, Unreachable
 from tickwork.tools.vault import Vault
 
 # One request lasts so long at most: a server that falls silent costs no more, and a slow one is asked for the rest.
 REQUEST_SECONDS = 120.0
 # So many requests in a row may bring nothing.
-MOST_BREAKS = 3
+MAX_BREAKS = 3
 # Of an export nobody says the size beforehand.
-LARGEST_OF_UNKNOWN_SIZE = 200_000_000
+MAX_BYTES_OF_UNKNOWN_SIZE = 200_000_000
 
 
 class Stream:
-    """The bytes of a file, read once. `trouble` is what its provider did wrong, as opposed to the vault."""
+    """The bytes of a file, read once. `failure` is what its provider did wrong, as opposed to the vault."""
 
     def __init__(
         self, provider: Provider, item: Item, tools: Tools, reserve: float, report: Callable[[int], None]
@@ -37,14 +37,14 @@ class Stream:
         kind, _, self._expected = (item.hash or "sha256:").partition(":")
         self._own = hash_of_kind(kind)
         self.size = 0
-        self.trouble: JobError | None = None
+        self.failure: JobError | None = None
 
     def __iter__(self) -> Iterator[bytes]:
         try:
             yield from self._blocks()
             self._check()
         except JobError as error:
-            self.trouble = error
+            self.failure = error
             raise
 
     def sha256(self) -> str:
@@ -64,7 +64,7 @@ class Stream:
                 raise Changed() from None
             except Unreachable:
                 breaks = 0 if self.size > before else breaks + 1
-                if breaks >= MOST_BREAKS:
+                if breaks >= MAX_BREAKS:
                     raise
 
     def _limits(self) -> Limits:
@@ -72,10 +72,10 @@ class Stream:
         if left <= 0:
             raise OutOfTime()
         # A refusal may be longer than a small file.
-        largest = LARGEST_OF_UNKNOWN_SIZE if self._item.size is None else max(self._item.size, 2 * LONGEST_REFUSAL)
-        return Limits(seconds=min(left + 1, REQUEST_SECONDS), largest_body=largest, redirects=3)
+        largest = MAX_BYTES_OF_UNKNOWN_SIZE if self._item.size is None else max(self._item.size, 2 * MAX_REFUSAL_BYTES)
+        return Limits(seconds=min(left + 1, REQUEST_SECONDS), max_body_bytes=largest, redirects=3)
 
-    def _rest_of(self, answer: Answer) -> Iterator[bytes]:
+    def _rest_of(self, answer: StreamedResponse) -> Iterator[bytes]:
         # Where there is no hash, only the framing tells a whole file from a part.
         if not {"content-length", "transfer-encoding"} & answer.headers.keys() and not self._expected:
             raise answered_oddly()
@@ -119,7 +119,7 @@ def fetch(
     try:
         vault.write(key, stream, item.mime_type or UNKNOWN_TYPE)
     except JobError as error:
-        if stream.trouble is None and error.code != "FILE_TOO_LARGE":
+        if stream.failure is None and error.code != "FILE_TOO_LARGE":
             raise
-        return None, stream.trouble or error
+        return None, stream.failure or error
     return Stored(key, stream.size, stream.sha256()), None

@@ -18,7 +18,7 @@ from tickwork.families.imports.errors import (
 from tickwork.families.imports.items import Account, Item, Page, a_cursor, as_dict, item
 from tickwork.families.imports.remote import Refusal, Remote
 from tickwork.tools.file_names import as_name
-from tickwork.tools.outbound.http import Answer, Limits
+from tickwork.tools.outbound.http import Limits, StreamedResponse
 
 API = "https://api.dropboxapi.com"
 CONTENT = "https://content.dropboxapi.com"
@@ -77,7 +77,7 @@ class Dropbox:
         return self.find(item.id)
 
     @contextmanager
-    def open(self, item: Item, offset: int, limits: Limits) -> Iterator[Answer]:
+    def open(self, item: Item, offset: int, limits: Limits) -> Iterator[StreamedResponse]:
         # By revision, so that what comes is what was listed. A header is ASCII, and JSON can be.
         headers = {
             "Dropbox-API-Arg": json.dumps({"path": f"rev:{item.revision}"}),
@@ -102,7 +102,7 @@ def file_of(entry: dict[str, Any]) -> Item:
     )
 
 
-def trouble(refusal: Refusal) -> JobError:
+def error_of(refusal: Refusal) -> JobError:
     """Nearly everything is a 409, and its summary says what it is: path/not_found/…"""
     summary = str(refusal.body.get("error_summary", ""))
     error = as_dict(refusal.body.get("error"))

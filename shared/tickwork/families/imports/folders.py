@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 # Deeper than any provider lets folders be.
-MOST_LEVELS = 200
+MAX_LEVELS = 200
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Folder:
     parent: str | None
 
 
-class Tree:
+class Folders:
     """The folders of a drive as far as they are known; the others are asked for, each once. None is a lost one."""
 
     def __init__(self, ask: Callable[[str], Folder | None]) -> None:
@@ -26,7 +26,7 @@ class Tree:
     def above(self, id: str | None) -> list[tuple[str, Folder]]:
         """The folder of this id and all above it, the topmost last."""
         chain: list[tuple[str, Folder]] = []
-        while id is not None and len(chain) < MOST_LEVELS:
+        while id is not None and len(chain) < MAX_LEVELS:
             if id not in self._known:
                 self._known[id] = self._ask(id)
             folder = self._known[id]

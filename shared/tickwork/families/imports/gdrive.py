@@ -11,10 +11,10 @@ from uuid import uuid4
 
 from tickwork.errors import JobError, Permanent
 from tickwork.families.imports.errors import Changed, NotThere, Resync, answered_oddly, by_status, rate_limited, refused
-from tickwork.families.imports.folders import Folder, Tree, path_of
+from tickwork.families.imports.folders import Folder, Folders, path_of
 from tickwork.families.imports.items import Account, Item, Page, an_id, as_dict, item
 from tickwork.families.imports.remote import Refusal, Remote
-from tickwork.tools.outbound.http import Answer, Limits
+from tickwork.tools.outbound.http import Limits, StreamedResponse
 
 API = "https://www.googleapis.com"
 LOGIN = "https://oauth2.googleapis.com"
@@ -62,7 +62,7 @@ class GoogleDrive:
     def __init__(self, remote: Remote, api: str = API) -> None:
         self._remote = remote
         self._api = api + VERSION
-        self._tree = Tree(self._folder)
+        self._folders = Folders(self._folder)
         self._scope = cache(self._id_of)
 
     def account(self) -> Account:
@@ -105,8 +105,8 @@ class GoogleDrive:
         entries = [as_dict(each) for each in found.get("files", [])]
         folders = [each for each in entries if each.get("mimeType") == FOLDER]
         for each in folders:
-            self._tree.learn(str(each["id"]), Folder(str(each["name"]), folder))
-        chain = self._tree.above(folder)
+            self._folders.learn(str(each["id"]), Folder(str(each["name"]), folder))
+        chain = self._folders.above(folder)
         onward: list[list[str | None]] = [[folder, found["nextPageToken"]]] if found.get("nextPageToken") else []
         return Page(
             items=[file_of(each, chain) for each in entries if each not in folders],
@@ -124,8 +124,8 @@ class GoogleDrive:
         present = [file for file, is_lost in zip(files, is_gone, strict=True) if not is_lost and "id" in file]
         for each in present:
             if each.get("mimeType") == FOLDER:
-                self._tree.learn(str(each["id"]), folder_of(each))
-        chains = [(each, self._tree.above(parent_of(each))) for each in present]
+                self._folders.learn(str(each["id"]), folder_of(each))
+        chains = [(each, self._folders.above(parent_of(each))) for each in present]
         within = [(each, chain) for each, chain in chains if scope in (id for id, _ in chain)]
         # A folder that was moved here brings its files along, which did not change themselves.
         to_walk = [[str(each["id"]), None] for each, _ in within if each.get("mimeType") == FOLDER]
@@ -148,7 +148,7 @@ class GoogleDrive:
         return self.find(f"id:{item.id}")
 
     @contextmanager
-    def open(self, item: Item, offset: int, limits: Limits) -> Iterator[Answer]:
+    def open(self, item: Item, offset: int, limits: Limits) -> Iterator[StreamedResponse]:
         id, export = quote(item.id, safe=""), item.details.get("export")
         if export is None:
             url = f"{self._api}/files/{id}?alt=media&supportsAllDrives=true"
@@ -174,7 +174,7 @@ class GoogleDrive:
         if found.get("mimeType") == FOLDER:
             raise Permanent("That is a folder: name it as remote_path", code="FOLDER")
         try:
-            return file_of(found, self._tree.above(parent_of(found)))
+            return file_of(found, self._folders.above(parent_of(found)))
         except (KeyError, TypeError, ValueError):
             raise answered_oddly() from None
 
@@ -252,7 +252,7 @@ def hash_of(entry: dict[str, Any]) -> str | None:
     return f"md5:{entry['md5Checksum']}" if "md5Checksum" in entry else None
 
 
-def trouble(refusal: Refusal) -> JobError:
+def error_of(refusal: Refusal) -> JobError:
     """A 403 can be anything: its reason says what."""
     error = as_dict(refusal.body.get("error"))
     reasons = [as_dict(each) for each in error.get("errors") or [] if isinstance(each, dict)]

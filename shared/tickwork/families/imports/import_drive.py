@@ -30,17 +30,17 @@ RESERVED_SECONDS = 20.0
 # As many files are one job's: so that its result stays readable, and its documents are read before all are there.
 FILES_PER_JOB = 500
 ITEMS_AT_ONCE = 50
-LONGEST_FOLDER = 2000
-# So many different files in a row that cannot be fetched are the provider's trouble, not theirs.
-MOST_IN_A_ROW = 3
+MAX_FOLDER_LENGTH = 2000
+# So many different files in a row that cannot be fetched are the provider's fault, not theirs.
+MAX_IN_A_ROW = 3
 # One that changes more often while it is being fetched is left to a later import.
-MOST_CHANGES = 3
+MAX_CHANGES = 3
 
 
 def is_short(path: str | None) -> str | None:
     # As connector_folders allows.
-    if path is not None and len(path.encode()) > LONGEST_FOLDER:
-        raise ValueError(f"must be of {LONGEST_FOLDER} bytes at most")
+    if path is not None and len(path.encode()) > MAX_FOLDER_LENGTH:
+        raise ValueError(f"must be of {MAX_FOLDER_LENGTH} bytes at most")
     return path
 
 
@@ -165,9 +165,9 @@ class Import:
         # The next attempt of this job writes to the same place: a killed one leaves nothing behind.
         id = uuid5(self._tools.job_id, f"{item.drive}/{item.id}/{item.revision}")
         key = document_key(self._tools.tenant_id, item.name, id)
-        stored, trouble = fetch(self._provider, item, self._vault, key, self._tools, self._reserve, self._count)
-        if trouble:
-            return self._coped_with(item, trouble)
+        stored, failure = fetch(self._provider, item, self._vault, key, self._tools, self._reserve, self._count)
+        if failure:
+            return self._coped_with(item, failure)
         assert stored is not None
         if not self._noted(imported_items.register, item, stored, self._tools.job_id):
             self._vault.delete(key)
@@ -175,29 +175,29 @@ class Import:
         self._failed_in_a_row.clear()
         return True
 
-    def _coped_with(self, item: Item, trouble: JobError) -> bool:
-        match trouble:
+    def _coped_with(self, item: Item, failure: JobError) -> bool:
+        match failure:
             case Interrupted() | RateLimited() | Unusable():
-                raise trouble
+                raise failure
             case OutOfTime() if self._files or self._payload.continues is None:
                 # The job that follows begins with it, and has more time.
                 return False
             case Changed() | NotThere() if self._has_newer(item):
                 return True
-        is_final = isinstance(trouble, Permanent | OutOfTime)
-        self._noted(imported_items.note_trouble, item, trouble, is_final, self._tools.job_id)
+        is_final = isinstance(failure, Permanent | OutOfTime)
+        self._noted(imported_items.note_failure, item, failure, is_final, self._tools.job_id)
         self._files += is_final
         if not is_final:
             self._failed_in_a_row.add(item.id)
-            if len(self._failed_in_a_row) >= MOST_IN_A_ROW:
-                raise trouble
+            if len(self._failed_in_a_row) >= MAX_IN_A_ROW:
+                raise failure
         return True
 
     def _has_newer(self, item: Item) -> bool:
         """Whether there is another revision by now; it is noted, and fetched instead."""
         with suppress(NotThere):
             latest = self._provider.again(item)
-            if latest.revision != item.revision and self._changes[item.id] < MOST_CHANGES:
+            if latest.revision != item.revision and self._changes[item.id] < MAX_CHANGES:
                 self._changes[item.id] += 1
                 self._noted(connector_state.save_items, self._folder, [latest], self._tools.job_id)
                 return True
@@ -234,5 +234,5 @@ class Import:
         )
 
     def _noted(self, work: Callable[Concatenate[Any, Connector, P], T], *given: P.args, **named: P.kwargs) -> T:
-        """What the function answers, in a transaction of its own under the lease."""
+        """What the function returns, in a transaction of its own under the lease."""
         return self._tools.under_lease(lambda connection: work(connection, self._connector, *given, **named))

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from tickwork.errors import JobError
-from tickwork.families.imports.connector_state import MOST_TRIES, Connector
+from tickwork.families.imports.connector_state import MAX_TRIES, Connector
 from tickwork.families.imports.items import Item
 from tickwork.jobs.connection import Connection
 from tickwork.tools.events import emit_held_event
 from tickwork.tools.file_names import UNKNOWN_TYPE, mime_type_of
 
-LONGEST_MESSAGE = 300
+MAX_MESSAGE_LENGTH = 300
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Stored:
 
 
 def register(connection: Connection, connector: Connector, item: Item, stored: Stored, job_id: UUID) -> bool:
-    """Make a document of it, unless the tenant has one of these bytes. Answers whether the stored file is needed."""
+    """Make a document of it, unless the tenant has one of these bytes. Returns whether the stored file is needed."""
     # Two files with the same bytes, at the same time, become one document.
     connection.execute(
         "select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{connector.tenant_id} {stored.sha256}"]
@@ -133,7 +133,7 @@ def settle(
     )
 
 
-def note_trouble(
+def note_failure(
     connection: Connection, connector: Connector, item: Item, error: JobError, is_final: bool, job_id: UUID
 ) -> None:
     """A try that failed: after the last one, or if no other can mend it, the file has failed."""
@@ -153,11 +153,11 @@ def note_trouble(
         """,
         {
             "is_final": is_final,
-            "most": MOST_TRIES,
+            "most": MAX_TRIES,
             # What nobody can fetch is no failure of the import.
             "status": "skipped" if error.code in ("NOT_THERE", "NOT_DOWNLOADABLE") else "failed",
             "reason": error.code,
-            "message": str(error)[:LONGEST_MESSAGE],
+            "message": str(error)[:MAX_MESSAGE_LENGTH],
             "job_id": job_id,
             "connector_id": connector.id,
             "drive": item.drive,

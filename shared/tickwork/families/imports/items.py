@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from tickwork.tools.file_names import MIME_TYPE, as_file_name, as_name
-from tickwork.tools.outbound.http import Answer, Limits
+from tickwork.tools.outbound.http import Limits, StreamedResponse
 
-LARGEST_NUMBER = 10**12
-LONGEST_PATH = 1000
+MAX_NUMBER = 10**12
+MAX_PATH_LENGTH = 1000
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Provider(Protocol):
         """The same item, as it is now."""
         ...
 
-    def open(self, item: Item, offset: int, limits: Limits) -> AbstractContextManager[Answer]:
+    def open(self, item: Item, offset: int, limits: Limits) -> AbstractContextManager[StreamedResponse]:
         """Its bytes from there on; they may come from the beginning all the same."""
         ...
 
@@ -95,7 +95,7 @@ def item(
         id=an_id(id),
         revision=an_id(revision),
         name=stored,
-        path=as_name(str(path))[-LONGEST_PATH:],
+        path=as_name(str(path))[-MAX_PATH_LENGTH:],
         drive=an_id(drive) if drive else "",
         size=a_size(size),
         hash=hash if hash and re.fullmatch("[a-z0-9]+:[A-Za-z0-9+/=]{1,200}", hash) else None,
@@ -124,7 +124,7 @@ def a_size(given: object) -> int | None:
         return None
     # Drive gives numbers as text.
     number = int(str(given))
-    if not 0 <= number <= LARGEST_NUMBER:
+    if not 0 <= number <= MAX_NUMBER:
         raise ValueError("no size")
     return number
 

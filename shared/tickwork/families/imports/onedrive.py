@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 from tickwork.errors import JobError, Permanent
 from tickwork.families.imports.errors import NotThere, Resync, answered_oddly, by_status, rate_limited, refused
-from tickwork.families.imports.folders import Folder, Tree, path_of
+from tickwork.families.imports.folders import Folder, Folders, path_of
 from tickwork.families.imports.items import Account, Item, Page, a_cursor, an_id, as_dict, item
 from tickwork.families.imports.remote import Refusal, Remote
-from tickwork.tools.outbound.http import Answer, Limits
+from tickwork.tools.outbound.http import Limits, StreamedResponse
 
 API = "https://graph.microsoft.com"
 LOGIN = "https://login.microsoftonline.com"
@@ -30,7 +30,7 @@ class OneDrive:
     def __init__(self, remote: Remote, api: str = API) -> None:
         self._remote = remote
         self._api = api + VERSION
-        self._tree = Tree(self._folder)
+        self._folders = Folders(self._folder)
         self._scope = cache(self._id_of)
 
     def account(self) -> Account:
@@ -61,7 +61,7 @@ class OneDrive:
             present = [each for each in entries if "deleted" not in each]
             for each in present:
                 if "folder" in each or "root" in each:
-                    self._tree.learn(str(each["id"]), folder_of(each))
+                    self._folders.learn(str(each["id"]), folder_of(each))
             return Page(
                 items=[file for each in present if is_file(each) and (file := self._within(scope, each))],
                 gone=[an_id(each["id"]) for each in entries if "deleted" in each],
@@ -78,7 +78,7 @@ class OneDrive:
         return self._file(self._remote.call("GET", self._item_url(item)))
 
     @contextmanager
-    def open(self, item: Item, offset: int, limits: Limits) -> Iterator[Answer]:
+    def open(self, item: Item, offset: int, limits: Limits) -> Iterator[StreamedResponse]:
         # It redirects to a URL that needs no token, and gets none.
         headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
         with self._remote.stream("GET", f"{self._item_url(item)}/content", headers=headers, limits=limits) as answer:
@@ -88,12 +88,12 @@ class OneDrive:
         if "folder" in found or "root" in found:
             raise Permanent("That is a folder: name it as remote_path", code="FOLDER")
         try:
-            return file_of(found, self._tree.above(parent_of(found)))
+            return file_of(found, self._folders.above(parent_of(found)))
         except (KeyError, TypeError, ValueError):
             raise answered_oddly() from None
 
     def _within(self, scope: str | None, entry: dict[str, Any]) -> Item | None:
-        chain = self._tree.above(parent_of(entry))
+        chain = self._folders.above(parent_of(entry))
         if scope is not None and scope not in (id for id, _ in chain):
             return None
         return file_of(entry, chain)
@@ -159,7 +159,7 @@ def hash_of(hashes: dict[str, Any]) -> str | None:
     return f"sha1:{str(hashes['sha1Hash']).lower()}" if "sha1Hash" in hashes else None
 
 
-def trouble(refusal: Refusal) -> JobError:
+def error_of(refusal: Refusal) -> JobError:
     code = str(as_dict(refusal.body.get("error")).get("code", ""))
     retry_after = refusal.headers.get("retry-after")
     match refusal.status:

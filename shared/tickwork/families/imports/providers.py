@@ -52,7 +52,7 @@ def open_dropbox(connector_id: UUID, tools: Tools, settings: Settings) -> Provid
     api, content = own or dropbox.API, own or dropbox.CONTENT
     client = Client(*registered(settings.dropbox_app_key, settings.dropbox_app_secret), api + dropbox.RENEWAL_PATH)
     tokens = tokens_of(connector_id, tools, settings, client)
-    return dropbox.Dropbox(Remote(tokens, policy_of(settings), (api, content), dropbox.trouble), api, content)
+    return dropbox.Dropbox(Remote(tokens, policy_of(settings), (api, content), dropbox.error_of), api, content)
 
 
 def open_onedrive(connector_id: UUID, tools: Tools, settings: Settings) -> Provider:
@@ -63,7 +63,7 @@ def open_onedrive(connector_id: UUID, tools: Tools, settings: Settings) -> Provi
     registration = registered(settings.microsoft_client_id, settings.microsoft_client_secret)
     renewals = login + onedrive.RENEWAL_PATH.format(tenant=settings.microsoft_tenant)
     tokens = tokens_of(connector_id, tools, settings, Client(*registration, renewals))
-    return onedrive.OneDrive(Remote(tokens, policy_of(settings), (api,), onedrive.trouble), api)
+    return onedrive.OneDrive(Remote(tokens, policy_of(settings), (api,), onedrive.error_of), api)
 
 
 def open_gdrive(connector_id: UUID, tools: Tools, settings: Settings) -> Provider:
@@ -73,7 +73,7 @@ def open_gdrive(connector_id: UUID, tools: Tools, settings: Settings) -> Provide
     api, login, exports = own or gdrive.API, own or gdrive.LOGIN, own or gdrive.EXPORTS_AT
     registration = registered(settings.google_client_id, settings.google_client_secret)
     tokens = tokens_of(connector_id, tools, settings, Client(*registration, login + gdrive.RENEWAL_PATH))
-    return gdrive.GoogleDrive(Remote(tokens, policy_of(settings), (api, exports), gdrive.trouble), api)
+    return gdrive.GoogleDrive(Remote(tokens, policy_of(settings), (api, exports), gdrive.error_of), api)
 
 
 def tokens_of(connector_id: UUID, tools: Tools, settings: Settings, client: Client) -> Tokens:

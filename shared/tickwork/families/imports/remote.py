@@ -10,12 +10,12 @@ from tickwork.errors import JobError
 from tickwork.families.imports.errors import answered_oddly
 from tickwork.families.imports.tokens import Tokens
 from tickwork.tools.outbound import http
-from tickwork.tools.outbound.http import Answer, Limits, Policy
+from tickwork.tools.outbound.http import Limits, Policy, StreamedResponse
 
 # A page of two thousand entries is a megabyte or two.
-PAGE_LIMITS = Limits(seconds=60, largest_body=32_000_000)
+PAGE_LIMITS = Limits(seconds=60, max_body_bytes=32_000_000)
 # What a refusal says is short; what is longer is none of a provider.
-LONGEST_REFUSAL = 100_000
+MAX_REFUSAL_BYTES = 100_000
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Remote:
     """Tokens are sent to these `origins` only, whatever an answer says; redirects leave them behind."""
 
     def __init__(
-        self, tokens: Tokens, policy: Policy, origins: tuple[str, ...], trouble: Callable[[Refusal], JobError]
+        self, tokens: Tokens, policy: Policy, origins: tuple[str, ...], error_of: Callable[[Refusal], JobError]
     ) -> None:
         self._tokens = tokens
         self._policy = policy
         self._origins = origins
-        self._trouble = trouble
+        self._error_of = error_of
 
     def call(
         self, method: str, url: str, *, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """The JSON object that the provider answers."""
+        """The JSON object that the provider returns."""
         sent = {"Content-Type": "application/json", **(headers or {})} if body is not None else dict(headers or {})
         encoded = None if body is None else json.dumps(body).encode()
         with self.stream(method, url, headers=sent, body=encoded, limits=PAGE_LIMITS) as answer:
@@ -63,7 +63,7 @@ class Remote:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         limits: Limits,
-    ) -> Iterator[Answer]:
+    ) -> Iterator[StreamedResponse]:
         """An answer of success, as it comes; a token that is refused is renewed, once."""
         if not url.startswith(tuple(f"{origin}/" for origin in self._origins)):
             raise answered_oddly()
@@ -76,16 +76,16 @@ class Remote:
                     return
                 refusal = Refusal(answer.status, answer.headers, self._reason(answer))
             if refusal.status != 401:
-                raise self._trouble(refusal)
+                raise self._error_of(refusal)
             if not is_last:
                 token = self._tokens.renewed(token)
         raise self._tokens.give_up()
 
-    def _reason(self, answer: Answer) -> dict[str, Any]:
+    def _reason(self, answer: StreamedResponse) -> dict[str, Any]:
         content = b""
         for block in answer.body:
             content += block
-            if len(content) > LONGEST_REFUSAL:
+            if len(content) > MAX_REFUSAL_BYTES:
                 break
         try:
             found = json.loads(content)

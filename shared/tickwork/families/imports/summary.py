@@ -11,9 +11,9 @@ from tickwork.jobs.connection import Connection
 from tickwork.jobs.rows import FollowUp
 
 # A result is for people and has a limit; imported_items has all of them, in full.
-MOST_LISTED = 100
-LONGEST_NAME = 120
-MOST_HANDED_ON = 1000
+MAX_LISTED = 100
+MAX_NAME_LENGTH = 120
+MAX_HANDED_ON = 1000
 
 
 class Named(BaseModel):
@@ -68,16 +68,16 @@ def sum_up(
         known_count=sum(row["status"] == "known" for row in rows),
         unchanged_count=unchanged,
         skipped_count=len(skipped),
-        skipped=skipped[:MOST_LISTED],
+        skipped=skipped[:MAX_LISTED],
         failed_count=len(failed),
-        failed=failed[:MOST_LISTED],
-        renamed=[row["name"][-LONGEST_NAME:] for row in imported if row["is_renamed"]][:MOST_LISTED],
+        failed=failed[:MAX_LISTED],
+        renamed=[row["name"][-MAX_NAME_LENGTH:] for row in imported if row["is_renamed"]][:MAX_LISTED],
         is_continued=is_continued,
     )
 
 
 def named(row: dict[str, Any]) -> Named:
-    return Named(name=row["path"][-LONGEST_NAME:], reason=row["reason"] or "UNKNOWN", message=row["message"])
+    return Named(name=row["path"][-MAX_NAME_LENGTH:], reason=row["reason"] or "UNKNOWN", message=row["message"])
 
 
 def documents_to_read(connection: Connection, connector: Connector) -> list[UUID]:
@@ -94,7 +94,7 @@ def documents_to_read(connection: Connection, connector: Connector) -> list[UUID
           and exists (select from public.job_types where key = 'extract_document' and is_active)
         limit %s
         """,
-        [connector.id, MOST_HANDED_ON],
+        [connector.id, MAX_HANDED_ON],
     ).fetchall()
     return [row["document_id"] for row in rows]
 

@@ -23,8 +23,8 @@ from tickwork.tools.signing import PREFIX, signed_headers
 
 CONNECT_SECONDS = 5.0
 # So much of an answer is read; it is only there to be looked at, and its status is what counts.
-MOST_READ = 16_384
-MOST_KEPT = 4_096
+MAX_READ = 16_384
+MAX_KEPT = 4_096
 NO_LIMIT = 1 << 50
 
 
@@ -114,7 +114,7 @@ def send(delivery: Delivery, settings: Settings) -> Reply:
     limits = Limits(
         connect_seconds=min(CONNECT_SECONDS, settings.webhook_seconds),
         seconds=settings.webhook_seconds,
-        largest_body=NO_LIMIT,
+        max_body_bytes=NO_LIMIT,
     )
     try:
         with stream(
@@ -149,8 +149,8 @@ def beginning(blocks: Iterator[bytes]) -> tuple[bytes, JobError | None]:
     read = b""
     try:
         for block in blocks:
-            read += block[: MOST_READ - len(read)]
-            if len(read) == MOST_READ:
+            read += block[: MAX_READ - len(read)]
+            if len(read) == MAX_READ:
                 return read, Retryable("The answer was longer than 16 kB and is cut", code="ANSWER_CUT")
     except Unreachable as error:
         return read, error
@@ -195,8 +195,8 @@ def note(
         delivery.id,
         verdict,
         http_status=reply.http_status,
-        response_headers=redacted_headers(reply.headers, secrets, MOST_KEPT) if reply.http_status else None,
-        response_body=redacted(reply.body, secrets)[:MOST_KEPT] if reply.http_status else None,
+        response_headers=redacted_headers(reply.headers, secrets, MAX_KEPT) if reply.http_status else None,
+        response_body=redacted(reply.body, secrets)[:MAX_KEPT] if reply.http_status else None,
         latency_ms=latency,
         error_code=told.code if told else None,
         error_message=str(told) if told else None,

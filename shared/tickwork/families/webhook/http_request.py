@@ -19,9 +19,9 @@ from tickwork.tools.outbound.urls import Url, parse
 from tickwork.tools.redaction import redacted, redacted_headers
 from tickwork.tools.secrets import SecretStore
 
-LARGEST_ANSWER = 1_000_000
-MOST_KEPT = 65_536
-MOST_HEADERS_KEPT = 8_192
+MAX_RESPONSE_BYTES = 1_000_000
+MAX_KEPT = 65_536
+MAX_HEADERS_KEPT = 8_192
 REFERENCE = re.compile(r"\{\{ *secret:([A-Za-z0-9_.-]{1,100}) *\}\}")
 # Whoever reads the job would read them.
 NEVER_INLINED = frozenset({"authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
@@ -77,7 +77,7 @@ def http_request(payload: Payload, tools: Tools) -> Result:
         policy=policy_of(settings),
         headers=headers_of(payload, secrets, tools),
         body=body_of(payload),
-        limits=Limits(largest_body=LARGEST_ANSWER, redirects=payload.redirects),
+        limits=Limits(max_body_bytes=MAX_RESPONSE_BYTES, redirects=payload.redirects),
     )
     return judged(payload, response, secrets)
 
@@ -127,10 +127,10 @@ def judged(payload: Payload, response: Response, secrets: Mapping[str, str]) -> 
     text = redacted(response.body.decode("utf-8", "replace").replace("\x00", ""), secrets)
     status = response.status
     if status in payload.expected_status or (not payload.expected_status and 200 <= status < 300):
-        headers = redacted_headers(response.headers, secrets, MOST_HEADERS_KEPT)
-        is_cut = len(text) > MOST_KEPT
+        headers = redacted_headers(response.headers, secrets, MAX_HEADERS_KEPT)
+        is_cut = len(text) > MAX_KEPT
         return Result(
-            status=status, headers=headers, body=text[:MOST_KEPT], is_cut=is_cut, seconds=round(response.seconds, 3)
+            status=status, headers=headers, body=text[:MAX_KEPT], is_cut=is_cut, seconds=round(response.seconds, 3)
         )
     code = f"HTTP_{status}"
     said = f"The server answered {status}{': ' if text else ''}{' '.join(text[:300].split())}"

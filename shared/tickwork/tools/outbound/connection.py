@@ -24,11 +24,11 @@ Resolve = Callable[..., Sequence[tuple[Any, ...]]]
 
 BLOCK = 1 << 16
 # A name may have any number of addresses; it gets no more connections of us than that.
-MOST_DIALLED = 4
+MAX_DIALLED = 4
 NO_SUCH_NAME = {getattr(socket, name, None) for name in ("EAI_NONAME", "EAI_NODATA", "EAI_ADDRFAMILY")}
 
 
-class Deadline:
+class TimeLimit:
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
 
@@ -39,16 +39,16 @@ class Deadline:
             raise TimeoutError
         return left
 
-    def within(self, seconds: float) -> "Deadline":
-        return Deadline(min(seconds, self.left()))
+    def within(self, seconds: float) -> "TimeLimit":
+        return TimeLimit(min(seconds, self.left()))
 
 
 class Wire(io.RawIOBase):
-    """The bytes of one connection, none of which is waited for past the deadline."""
+    """The bytes of one connection, none of which is waited for past the time limit."""
 
-    def __init__(self, connected: socket.socket, deadline: Deadline) -> None:
+    def __init__(self, connected: socket.socket, time_limit: TimeLimit) -> None:
         self._socket = connected
-        self._deadline = deadline
+        self._deadline = time_limit
 
     def readable(self) -> bool:
         return True
@@ -65,23 +65,25 @@ class Wire(io.RawIOBase):
 
 
 @contextmanager
-def connected(url: Url, policy: Policy, deadline: Deadline, connect_seconds: float, resolve: Resolve) -> Iterator[Wire]:
+def connected(
+    url: Url, policy: Policy, time_limit: TimeLimit, connect_seconds: float, resolve: Resolve
+) -> Iterator[Wire]:
     """Raises Blocked, before anything is sent to anyone, unless every address of the host is permitted."""
-    soon = deadline.within(connect_seconds)
+    soon = time_limit.within(connect_seconds)
     if url.scheme == "http" and not policy.allow_http:
         raise Blocked()
     addresses = [url.address] if url.address else _look_up(url, soon, resolve)
     if not addresses or not all(policy.permits(address, url.port) for address in addresses):
         raise Blocked()
-    with _dial_one(addresses[:MOST_DIALLED], url.port, soon) as plain:
+    with _dial_one(addresses[:MAX_DIALLED], url.port, soon) as plain:
         if url.scheme == "http":
-            yield Wire(plain, deadline)
+            yield Wire(plain, time_limit)
             return
         with _encrypted(plain, url, policy, soon) as encrypted:
-            yield Wire(encrypted, deadline)
+            yield Wire(encrypted, time_limit)
 
 
-def _look_up(url: Url, deadline: Deadline, resolve: Resolve) -> list[Address]:
+def _look_up(url: Url, time_limit: TimeLimit, resolve: Resolve) -> list[Address]:
     answers: SimpleQueue[list[Address] | Exception] = SimpleQueue()
 
     def ask() -> None:
@@ -92,10 +94,10 @@ def _look_up(url: Url, deadline: Deadline, resolve: Resolve) -> list[Address]:
         except Exception as error:
             answers.put(error)
 
-    # The system's resolver knows no deadline: it is left behind, in a thread that holds nobody up.
+    # The system's resolver knows no time limit: it is abandoned, in a thread that holds nobody up.
     Thread(target=ask, name="tickwork-resolve", daemon=True).start()
     try:
-        answer = answers.get(timeout=deadline.left())
+        answer = answers.get(timeout=time_limit.left())
     except Empty:
         raise TimeoutError from None
     if isinstance(answer, Exception):
@@ -110,10 +112,10 @@ def _unresolved(error: Exception) -> Exception:
     return Unreachable("The host's name cannot be looked up now. Check its name servers.", code="NAME_NOT_RESOLVED")
 
 
-def _dial_one(addresses: Sequence[Address], port: int, deadline: Deadline) -> socket.socket:
+def _dial_one(addresses: Sequence[Address], port: int, time_limit: TimeLimit) -> socket.socket:
     for position, address in enumerate(addresses):
         # Each gets its share, so that a silent one leaves time for the next.
-        share = deadline.within(deadline.left() / (len(addresses) - position))
+        share = time_limit.within(time_limit.left() / (len(addresses) - position))
         try:
             return _dial(address, port, share)
         except OSError:
@@ -122,10 +124,10 @@ def _dial_one(addresses: Sequence[Address], port: int, deadline: Deadline) -> so
     raise AssertionError("there is an address to dial")
 
 
-def _dial(address: Address, port: int, deadline: Deadline) -> socket.socket:
+def _dial(address: Address, port: int, time_limit: TimeLimit) -> socket.socket:
     dialled = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
     try:
-        dialled.settimeout(deadline.left())
+        dialled.settimeout(time_limit.left())
         dialled.connect((str(address), port))
     except BaseException:
         dialled.close()
@@ -133,9 +135,9 @@ def _dial(address: Address, port: int, deadline: Deadline) -> socket.socket:
     return dialled
 
 
-def _encrypted(plain: socket.socket, url: Url, policy: Policy, deadline: Deadline) -> ssl.SSLSocket:
+def _encrypted(plain: socket.socket, url: Url, policy: Policy, time_limit: TimeLimit) -> ssl.SSLSocket:
     context = _context(policy.authorities)
-    plain.settimeout(deadline.left())
+    plain.settimeout(time_limit.left())
     # The end of an answer may be the end of the connection: then it must be the server's word, not a cut cable.
     return context.wrap_socket(plain, server_hostname=url.host, suppress_ragged_eofs=False)
 

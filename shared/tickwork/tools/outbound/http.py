@@ -21,7 +21,7 @@ from io import BufferedReader
 from types import MappingProxyType
 
 from tickwork.errors import Permanent
-from tickwork.tools.outbound.connection import Deadline, Resolve, connected
+from tickwork.tools.outbound.connection import Resolve, TimeLimit, connected
 from tickwork.tools.outbound.errors import Blocked, TooLarge, Unreachable, translated
 from tickwork.tools.outbound.outgoing import Outgoing, outgoing
 from tickwork.tools.outbound.policy import LOOPBACK, Policy
@@ -29,11 +29,11 @@ from tickwork.tools.outbound.response import read_body, read_head
 
 __all__ = [
     "LOOPBACK",
-    "Answer",
     "Blocked",
     "Limits",
     "Policy",
     "Response",
+    "StreamedResponse",
     "TooLarge",
     "Unreachable",
     "request",
@@ -47,11 +47,11 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 @dataclass(frozen=True)
 class Limits:
     """`seconds` is for all of it, from the name to the last byte of the body, over all redirects; `connect_seconds` for
-    name, connection and TLS of one hop. `largest_body` holds for the bytes as sent and as decoded."""
+    name, connection and TLS of one hop. `max_body_bytes` holds for the bytes as sent and as decoded."""
 
     connect_seconds: float = 5
     seconds: float = 30
-    largest_body: int = 1_000_000
+    max_body_bytes: int = 1_000_000
     redirects: int = 0
 
 
@@ -70,7 +70,7 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Answer:
+class StreamedResponse:
     """A response whose body is still to come: `body` can be read once, and left at any time."""
 
     status: int
@@ -106,12 +106,12 @@ def stream(
     body: bytes | None = None,
     limits: Limits = USUAL_LIMITS,
     resolve: Resolve = socket.getaddrinfo,
-) -> Iterator[Answer]:
-    """The answer as it comes. What the caller does between two blocks counts towards the deadline."""
-    deadline = Deadline(limits.seconds)
+) -> Iterator[StreamedResponse]:
+    """The answer as it comes. What the caller does between two blocks counts towards the time limit."""
+    time_limit = TimeLimit(limits.seconds)
     sent = outgoing(method, url, headers, body)
     for _ in range(limits.redirects + 1):
-        with _exchange(sent, policy, limits, deadline, resolve) as answer:
+        with _exchange(sent, policy, limits, time_limit, resolve) as answer:
             if not limits.redirects or answer.status not in REDIRECTS or "location" not in answer.headers:
                 yield answer
                 return
@@ -120,18 +120,22 @@ def stream(
 
 
 @contextmanager
-def _exchange(sent: Outgoing, policy: Policy, limits: Limits, deadline: Deadline, resolve: Resolve) -> Iterator[Answer]:
+def _exchange(
+    sent: Outgoing, policy: Policy, limits: Limits, time_limit: TimeLimit, resolve: Resolve
+) -> Iterator[StreamedResponse]:
     with ExitStack() as open_until_read:
         # Only our side of it: what the caller raises while it reads is the caller's.
         with translated():
-            wire = open_until_read.enter_context(connected(sent.url, policy, deadline, limits.connect_seconds, resolve))
+            wire = open_until_read.enter_context(
+                connected(sent.url, policy, time_limit, limits.connect_seconds, resolve)
+            )
             # A server may answer and hang up before it has read everything.
             with suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
                 wire.send(bytes(sent))
             incoming: BufferedReader = BufferedReader(wire)
             status, headers = read_head(incoming)
-        body = read_body(incoming, sent.method, status, headers, limits.largest_body, deadline)
-        yield Answer(status, headers, _translated(body), str(sent.url))
+        body = read_body(incoming, sent.method, status, headers, limits.max_body_bytes, time_limit)
+        yield StreamedResponse(status, headers, _translated(body), str(sent.url))
 
 
 def _translated(body: Iterator[bytes]) -> Iterator[bytes]:

@@ -10,8 +10,8 @@ from tickwork.tools.outbound.urls import Url, follow, parse
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 VALUE = re.compile(r"[\t -~\x80-\xff]*")
-MOST_HEADERS = 100
-LONGEST_HEADERS = 32_768
+MAX_HEADERS = 100
+MAX_HEADERS_LENGTH = 32_768
 
 # These are about the connection, not about the request, and two readers could differ on what they mean.
 RESERVED = frozenset(
@@ -58,8 +58,11 @@ def outgoing(method: str, url: str, headers: Mapping[str, str], body: bytes | No
         raise InvalidPayload(f"The method must be one of {', '.join(sorted(METHODS))}.")
     if len({name.lower() for name in headers}) < len(headers):
         raise InvalidPayload("A header is given twice. Give each one once.")
-    if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers.items()) > LONGEST_HEADERS:
-        raise InvalidPayload(f"Give at most {MOST_HEADERS} headers, and {LONGEST_HEADERS} characters in all of them.")
+    if (
+        len(headers) > MAX_HEADERS
+        or sum(len(name) + len(value) for name, value in headers.items()) > MAX_HEADERS_LENGTH
+    ):
+        raise InvalidPayload(f"Give at most {MAX_HEADERS} headers, and {MAX_HEADERS_LENGTH} characters in all of them.")
     if not all(NAME.fullmatch(name) and VALUE.fullmatch(value) for name, value in headers.items()):
         raise InvalidPayload("A header has characters that no header can carry, such as a line break. Remove them.")
     if any(name.lower() in RESERVED or name.lower().startswith("proxy-") for name in headers):

@@ -5,11 +5,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 from io import BufferedReader
 
-from tickwork.tools.outbound.connection import BLOCK, Deadline
+from tickwork.tools.outbound.connection import BLOCK, TimeLimit
 from tickwork.tools.outbound.errors import TooLarge, cut_short, garbled
 
-LONGEST_HEAD = 65_536
-LONGEST_CHUNK_LINE = 1024
+MAX_HEAD_BYTES = 65_536
+MAX_CHUNK_LINE_LENGTH = 1024
 
 STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: .*)?")
 HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*)", re.DOTALL)
@@ -33,12 +33,12 @@ def read_head(incoming: BufferedReader) -> tuple[int, Mapping[str, str]]:
 
 
 def _head_lines(incoming: BufferedReader) -> Iterator[bytes]:
-    left = LONGEST_HEAD
+    left = MAX_HEAD_BYTES
     while True:
         line = incoming.readline(left + 1)
         left -= len(line)
         if left < 0:
-            raise TooLarge(LONGEST_HEAD)
+            raise TooLarge(MAX_HEAD_BYTES)
         if not line.endswith(b"\n"):
             raise cut_short()
         yield line.rstrip(b"\r\n")
@@ -73,7 +73,7 @@ def _text(value: bytes) -> str:
 
 
 def read_body(
-    incoming: BufferedReader, method: str, status: int, headers: Mapping[str, str], largest: int, deadline: Deadline
+    incoming: BufferedReader, method: str, status: int, headers: Mapping[str, str], largest: int, time_limit: TimeLimit
 ) -> Iterator[bytes]:
     """The decoded body; both what is sent and what becomes of it are capped."""
     if method == "HEAD" or status in (204, 304):
@@ -83,7 +83,7 @@ def read_body(
         case "" | "identity":
             yield from raw
         case "gzip" | "x-gzip" | "deflate" as coding:
-            yield from _capped(_decoded(raw, coding == "deflate", deadline), largest)
+            yield from _capped(_decoded(raw, coding == "deflate", time_limit), largest)
         case _:
             raise garbled()
 
@@ -109,8 +109,8 @@ def _framed(incoming: BufferedReader, headers: Mapping[str, str], largest: int) 
 
 def _chunked(incoming: BufferedReader, largest: int) -> Iterator[bytes]:
     # Chunks of single bytes and long comments could make a long way of a short body.
-    overhead = largest + LONGEST_HEAD
-    while size := _chunk_size(line := incoming.readline(LONGEST_CHUNK_LINE)):
+    overhead = largest + MAX_HEAD_BYTES
+    while size := _chunk_size(line := incoming.readline(MAX_CHUNK_LINE_LENGTH)):
         overhead -= len(line)
         if overhead < 0:
             raise TooLarge(largest)
@@ -137,14 +137,14 @@ def _exactly(incoming: BufferedReader, count: int) -> Iterator[bytes]:
         yield block
 
 
-def _decoded(raw: Iterator[bytes], is_deflate: bool, deadline: Deadline) -> Iterator[bytes]:
+def _decoded(raw: Iterator[bytes], is_deflate: bool, time_limit: TimeLimit) -> Iterator[bytes]:
     decoder = None
     for block in raw:
         while block:
             decoder = decoder or zlib.decompressobj(_window(block, is_deflate))
             yield decoder.decompress(block, BLOCK)
             # A few bytes can be much work.
-            deadline.left()
+            time_limit.left()
             block = decoder.unconsumed_tail or decoder.unused_data
             if decoder.eof:
                 decoder = None

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-LONGEST_PAUSE = 86_400.0
+MAX_PAUSE_SECONDS = 86_400.0
 # Though 4xx, they say "not now" rather than "never".
 PASSING = frozenset({408, 425})
 
@@ -14,10 +14,10 @@ def pause_of(retry_after: str | None) -> float | None:
         return None
     try:
         if retry_after.isascii() and retry_after.isdigit():
-            return min(float(retry_after), LONGEST_PAUSE)
+            return min(float(retry_after), MAX_PAUSE_SECONDS)
         at = parsedate_to_datetime(retry_after)
     except (ValueError, OverflowError):
         return None
     # A date without a zone is one in UTC.
     left = (at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime.now(UTC)
-    return min(max(left.total_seconds(), 0.0), LONGEST_PAUSE)
+    return min(max(left.total_seconds(), 0.0), MAX_PAUSE_SECONDS)

@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 from tickwork.tools.outbound.errors import Blocked
 from tickwork.tools.outbound.policy import Address
 
-LONGEST = 8192
+MAX_LENGTH = 8192
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 URL = re.compile(
@@ -49,7 +49,7 @@ class Url:
 
 def parse(text: str) -> Url:
     """Raises Blocked for whatever is not plainly an absolute URL of a web server."""
-    match = URL.fullmatch(text) if len(text) <= LONGEST else None
+    match = URL.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if not match:
         raise Blocked()
     scheme = match["scheme"].lower()

@@ -13,10 +13,10 @@ from tickwork.tools.vault.address import parse
 # The rule of documents.vault_path. It leaves no room for `..`, for what a path, a URL or a shell reads in its own way,
 # nor for names that begin with a dot: those are files that are still being written.
 KEY = re.compile("tenant/([0-9a-f-]{36})(/[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199})+")
-LONGEST_KEY = 900
+MAX_KEY_LENGTH = 900
 MIME_TYPE = re.compile("[a-z0-9.+-]+/[a-z0-9.+-]+")
 # The most that S3 signs for.
-LONGEST_SIGNATURE = 7 * 24 * 60 * 60
+MAX_SIGNATURE_SECONDS = 7 * 24 * 60 * 60
 
 
 class Store(Protocol):
@@ -47,8 +47,8 @@ class Vault:
 
     def sign(self, key: str, seconds: int) -> str:
         """A URL by which anybody can read the file, for so long."""
-        if not 1 <= seconds <= LONGEST_SIGNATURE:
-            raise ValueError(f"a URL is signed for 1 to {LONGEST_SIGNATURE} seconds, not for {seconds}")
+        if not 1 <= seconds <= MAX_SIGNATURE_SECONDS:
+            raise ValueError(f"a URL is signed for 1 to {MAX_SIGNATURE_SECONDS} seconds, not for {seconds}")
         return self._store.sign(self._own(key), seconds)
 
     def delete(self, key: str) -> None:
@@ -57,7 +57,7 @@ class Vault:
 
     def _own(self, key: str) -> str:
         found = KEY.fullmatch(key)
-        if not found or found[1] != self._tenant_id or len(key) > LONGEST_KEY:
+        if not found or found[1] != self._tenant_id or len(key) > MAX_KEY_LENGTH:
             raise Permanent("The file lies outside the tenant's part of the vault", code="FORBIDDEN_PATH")
         return key
 

@@ -8,7 +8,7 @@ from tickwork.errors import JobError, Permanent, Retryable
 WORTH_A_RETRY = {408, 409, 423, 425, 429}
 # What S3 answers with a status that says something else.
 RETRIED_REASONS = ("requesttimeout", "nosuchupload")
-LONGEST_DELAY = 3600
+MAX_DELAY_SECONDS = 3600
 
 
 def answered(status: int, reason: str, retry_after: str | None = None) -> JobError:
@@ -35,7 +35,7 @@ def refused() -> Permanent:
 def unavailable(retry_after: str | None = None) -> Retryable:
     # Retry-After may also be a date; then the usual delay is as good.
     asked = retry_after is not None and retry_after.isascii() and retry_after.isdigit()
-    delay = float(min(int((retry_after or "")[:9]), LONGEST_DELAY)) if asked else None
+    delay = float(min(int((retry_after or "")[:9]), MAX_DELAY_SECONDS)) if asked else None
     return Retryable("The vault cannot be reached at the moment", code="VAULT_UNAVAILABLE", delay=delay)
 
 

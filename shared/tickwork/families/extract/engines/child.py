@@ -59,7 +59,7 @@ def limit(seconds: int) -> None:
 
 
 def read(reader: Reader) -> dict[str, Any]:
-    """Write the elements of the file on standard input; answers how that ended."""
+    """Write the elements of the file on standard input; returns how that ended."""
     try:
         data = sys.stdin.buffer.read(MAX_BYTES + 1)
         if not data:

@@ -7,7 +7,7 @@ from tickwork.families.extract.engines.docx_styles import Styles, depth_of, is_o
 from tickwork.families.extract.engines.outline import Outline
 from tickwork.families.extract.engines.refusals import MAX_ELEMENTS, MAX_TEXT, Refused
 
-LONGEST_BOLD_HEADING = 120
+MAX_BOLD_HEADING_LENGTH = 120
 # What is there a second time, for older readers, and what somebody has deleted or moved away.
 UNSEEN = ("http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback", "del", "moveFrom")
 
@@ -181,5 +181,5 @@ def is_page_break(name: str, attributes: dict[str, str]) -> bool:
 
 def is_bold_heading(block: Block, text: str) -> bool:
     """Many a heading was never told that it is one."""
-    is_short = len(text) <= LONGEST_BOLD_HEADING and not text.rstrip().endswith((".", ",", ";", ":"))
+    is_short = len(text) <= MAX_BOLD_HEADING_LENGTH and not text.rstrip().endswith((".", ",", ";", ":"))
     return is_short and bool(block.bold) and all(block.bold)

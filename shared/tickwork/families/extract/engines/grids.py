@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 # Lines closer than this, in points, are one.
 NEAR = 2.5
 # A page with more lines than this is a drawing.
-MOST_LINES = 400
+MAX_LINES = 400
 
 
 class Rule(NamedTuple):
@@ -57,7 +57,7 @@ def grids_of(rules: Sequence[Rule]) -> list[Grid]:
     level = [rule for rule in rules if rule.x1 - rule.x0 >= rule.y1 - rule.y0]
     upright = [_turned(rule) for rule in rules if rule.x1 - rule.x0 < rule.y1 - rule.y0]
     beams, walls = _merged(level), [_turned(rule) for rule in _merged(upright)]
-    if not beams or not walls or len(beams) + len(walls) > MOST_LINES:
+    if not beams or not walls or len(beams) + len(walls) > MAX_LINES:
         return []
     grids = []
     for own_beams, own_walls in _touching(beams, walls):

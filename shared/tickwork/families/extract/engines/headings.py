@@ -16,7 +16,7 @@ SECTION = re.compile(r"(?:§|Art\.|Artikel)\s?\d+")
 # The dots of a table of contents, between a heading's name and its page.
 LEADER = re.compile(r"(?:\. ?){5}")
 # How many letters a heading may have: in a large type, and in a bold one of the body's size.
-LONGEST, LONGEST_BOLD = 200, 120
+MAX_LENGTH, MAX_BOLD_LENGTH = 200, 120
 
 
 @dataclass
@@ -110,14 +110,14 @@ def _depths(paragraphs: Sequence[Paragraph], body: tuple[float, bool]) -> dict[t
 def _is_heading(paragraph: Paragraph, body: tuple[float, bool]) -> bool:
     size, is_bold = paragraph.style
     length = sum(len(line.text) for line in paragraph.lines)
-    if length > LONGEST or len(paragraph.lines) > 4:
+    if length > MAX_LENGTH or len(paragraph.lines) > 4:
         return False
     text = paragraph.text
     if not any(letter.isalpha() for letter in text) or BULLET.match(text) or LEADER.search(text):
         return False
     if size >= 1.15 * body[0]:
         return True
-    if length > LONGEST_BOLD or text.endswith((".", ",", ";", ":")) or size < body[0]:
+    if length > MAX_BOLD_LENGTH or text.endswith((".", ",", ";", ":")) or size < body[0]:
         return False
     return (is_bold and not body[1]) or (SECTION.match(text) is not None and len(paragraph.lines) == 1)
 

@@ -63,7 +63,7 @@ def extract(file: Path, mime_type: str, seconds: float, report: Report) -> Extra
         raise refused("too large")
     deadline = time.monotonic() + seconds
     with file.open("rb") as source, running_child(source, reader, seconds) as child:
-        return Answer(child, deadline, report).read()
+        return ChildOutput(child, deadline, report).read()
 
 
 def refused(reason: str) -> Permanent:
@@ -97,7 +97,7 @@ def running_child(source: IO[bytes], reader: str, seconds: float) -> Iterator[su
             child.stdout.close()
 
 
-class Answer:
+class ChildOutput:
     """What a child writes, taken in as it comes and only up to a size."""
 
     def __init__(self, child: subprocess.Popen[bytes], deadline: float, report: Report) -> None:

@@ -8,7 +8,7 @@ from tickwork.families.extract.elements import Element, cleaned, element
 from tickwork.families.extract.engines.refusals import MAX_ELEMENTS, MAX_PAGES, MAX_TEXT, Refused
 
 # A table's text is there twice; of a huge one, the plain text is enough.
-LARGEST_HTML = 100_000
+MAX_HTML_LENGTH = 100_000
 # Steps of progress that are worth a line.
 STEP = 0.01
 
@@ -40,7 +40,7 @@ class Outline:
         """Rows of cells. Tabs and line feeds inside a cell become spaces: in the text they part cells and rows."""
         cells = [[" ".join(cleaned(cell).split()) for cell in row] for row in rows]
         text = "\n".join("\t".join(row).rstrip() for row in cells)
-        self._add("Table", text, page, text_as_html=as_html(cells) if len(text) <= LARGEST_HTML else None)
+        self._add("Table", text, page, text_as_html=as_html(cells) if len(text) <= MAX_HTML_LENGTH else None)
 
     def progress(self, share: float, message: str) -> None:
         if share >= self._told + STEP:
@@ -69,4 +69,4 @@ class Outline:
 def as_html(rows: Sequence[Sequence[str]]) -> str | None:
     lines = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
     table = f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-    return table if len(table) <= 10 * LARGEST_HTML else None
+    return table if len(table) <= 10 * MAX_HTML_LENGTH else None

@@ -24,8 +24,8 @@ BOLD = re.compile(rb"(?i)bold|black|heavy|-semib|cmbx")
 # Wider than any type, in sizes of it for each letter.
 WIDE = 0.8
 # More lines than a table needs make a drawing.
-MOST_RULES = 2_000
-MOST_OBJECTS = 20_000
+MAX_RULES = 2_000
+MAX_OBJECTS = 20_000
 
 
 def read(data: bytes, outline: Outline) -> None:
@@ -91,7 +91,7 @@ def _has_real_spaces(text: Any, units: str, places: Callable[[int], int], start:
 
 
 def _placing(text: Any, turned: int) -> Callable[[int, int], tuple[float, float, float, float]]:
-    """A function that answers the box around a word, from its first to its last letter."""
+    """A function that returns the box around a word, from its first to its last letter."""
     box = pdfium.FS_RECTF()
     pointer = byref(box)
     box_of = pdfium.FPDFText_GetLooseCharBox
@@ -137,7 +137,7 @@ def _upright(x: float, y: float, turned: int) -> tuple[float, float]:
 
 
 def _fonts(text: Any) -> Callable[[int], tuple[int, float, bool]]:
-    """A function that answers for a letter: what it was drawn with, the size as it is seen, and whether it is bold."""
+    """A function that returns for a letter: what it was drawn with, the size as it is seen, and whether it is bold."""
     known: dict[int, tuple[int, float, bool]] = {}
     drawn_with = pdfium.FPDFText_GetTextObject
 
@@ -164,11 +164,11 @@ def _new_font(text: Any, letter: int) -> tuple[float, bool]:
 def _rules(page: Any, turned: int) -> list[Rule]:
     """The level and upright lines of a page: what tables are made of."""
     rules: list[Rule] = []
-    for index in range(min(pdfium.FPDFPage_CountObjects(page), MOST_OBJECTS)):
+    for index in range(min(pdfium.FPDFPage_CountObjects(page), MAX_OBJECTS)):
         drawn = pdfium.FPDFPage_GetObject(page, index)
         if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH and _is_visible(drawn):
             rules += _strokes(drawn, turned)
-        if len(rules) > MOST_RULES:
+        if len(rules) > MAX_RULES:
             return []
     return rules
 
@@ -182,7 +182,7 @@ def _is_visible(path: Any) -> bool:
 def _strokes(path: Any, turned: int) -> Iterator[Rule]:
     """The edges of a path. A thin filled box has two that matter, next to each other: they count as one."""
     count = pdfium.FPDFPath_CountSegments(path)
-    if count > MOST_RULES:
+    if count > MAX_RULES:
         return
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFPageObj_GetMatrix(path, byref(matrix))

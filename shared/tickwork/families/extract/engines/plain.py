@@ -10,7 +10,7 @@ BULLET = re.compile(r"\s*[•‣◦▪●·*–-]\s+(?=\S)")
 NUMBER = re.compile(r"\s*(?:\(?\d{1,3}[.)]|\(?[a-z]\))\s+(?=\S)")
 UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,}|_{3,}|\*{3,})\s*")
 NUMBERED_HEADING = re.compile(r"(?:§\s?\d+|\d+(?:\.\d+)*\.?)\s+[A-ZÄÖÜ]")
-LONGEST_HEADING = 80
+MAX_HEADING_LENGTH = 80
 LINE_END = re.compile(r"\r\n|[\n\r\v\f\u2028\u2029\x85]")
 
 
@@ -49,7 +49,7 @@ def _line_places(text: str) -> Iterator[tuple[int, int]]:
 
 def looks_like_heading(line: str) -> bool:
     """A short line on its own that is no sentence: in capitals, numbered, or a few words that begin with a capital."""
-    if len(line) > LONGEST_HEADING or line.endswith((".", ",", ";", ":", "!", "?")) or BULLET.match(line):
+    if len(line) > MAX_HEADING_LENGTH or line.endswith((".", ",", ";", ":", "!", "?")) or BULLET.match(line):
         return False
     letters = [letter for letter in line if letter.isalpha()]
     if len(letters) < 3 or len(letters) < len(line) / 2:
