@@ -109,7 +109,7 @@ def test_every_public_function_is_in_the_readme(world: World) -> None:
     assert [name for name in functions(world, "public") if f"`{name}" not in CHART] == []
 
 
-def test_no_common_table_expression_is_left_unread() -> None:  # E7
+def test_no_common_table_expression_is_left_unread() -> None:
     """One that only selects and is never referred to is never executed."""
     for file in MIGRATIONS:
         text = file.read_text()

@@ -117,7 +117,7 @@ def test_a_worker_that_hears_no_notices_polls(typed: World, tmp_path: Path) -> N
         until(lambda: typed.reload(job).status == "done")
 
 
-def test_sigterm_lets_the_running_job_finish(typed: World, tmp_path: Path) -> None:  # L5
+def test_sigterm_lets_the_running_job_finish(typed: World, tmp_path: Path) -> None:
     job, other = typed.job("patient"), typed.job("quick")
 
     with worker(typed, tmp_path, TICKWORK_GRACE_SECONDS="60") as process:

@@ -66,7 +66,7 @@ def test_an_idempotency_key_belongs_to_one_tenant_and_type(world: World) -> None
     assert len({job.id for job in jobs}) == 4
 
 
-def test_a_dedupe_key_is_held_while_queued_running_and_waiting_for_a_retry(world: World) -> None:  # E4
+def test_a_dedupe_key_is_held_while_queued_running_and_waiting_for_a_retry(world: World) -> None:
     first = world.job(dedupe_key="d")
     answers = [world.job(dedupe_key="d")]
     running = world.claim()
@@ -95,7 +95,7 @@ def test_a_repeat_is_answered_even_when_the_type_takes_no_new_jobs(world: World)
     assert (again.id, again.deduplicated) == (first.id, True)
 
 
-def test_batches_whose_keys_cross_do_not_deadlock(world: World) -> None:  # E3, with two kinds of keys
+def test_batches_whose_keys_cross_do_not_deadlock(world: World) -> None:  # with two kinds of keys
     tenant, type = str(world.tenant()), world.type()
     together = threading.Barrier(2, timeout=30)
 
@@ -117,7 +117,7 @@ def test_batches_whose_keys_cross_do_not_deadlock(world: World) -> None:  # E3, 
     assert world.value("select count(*) from jobs") == 20 * len(keys)
 
 
-def test_a_key_whose_holder_rolls_back_is_not_lost(world: World) -> None:  # E1
+def test_a_key_whose_holder_rolls_back_is_not_lost(world: World) -> None:
     tenant, type = world.tenant(), world.type()
     holder = world.connect()
     holder.autocommit = False
@@ -187,7 +187,7 @@ def test_a_dedupe_key_is_not_lost_to_a_job_whose_idempotency_key_was_taken_meanw
     assert world.value("select count(*) from jobs") == 2
 
 
-def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world: World) -> None:  # E2
+def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     batch = [{"tenant_id": tenant, "type": type, "payload": {"n": n}} for n in range(4)]
     batch[1]["idempotency_key"] = batch[3]["idempotency_key"] = "same"
@@ -210,7 +210,7 @@ def test_a_batch_is_claimed_in_the_order_it_was_given(world: World) -> None:
     assert claimed == keys
 
 
-def test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(world: World) -> None:  # E3
+def test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     rounds, keys = 20, [f"{n:03}" for n in range(100)]
     together = threading.Barrier(2, timeout=30)

@@ -17,7 +17,7 @@ from tickwork.queue import Queue
 
 
 @KINDS
-def test_a_claim_in_flight_is_counted(world: World, kind: str) -> None:  # C3
+def test_a_claim_in_flight_is_counted(world: World, kind: str) -> None:
     tenant = limited(world, kind, 1)
     claiming = transaction(world)
     claiming.execute("select from claim_next_job('test', 'w')")

@@ -58,7 +58,7 @@ def test_cancelling_twice_changes_nothing(world: World) -> None:
     assert world.service.jobs.cancel_job(job.id) == world.service.jobs.cancel_job(job.id)
 
 
-def test_a_cancel_that_meets_a_claim_asks_the_worker(world: World) -> None:  # T3
+def test_a_cancel_that_meets_a_claim_asks_the_worker(world: World) -> None:
     job = world.job()
     claiming = world.connect()
     claiming.autocommit = False

@@ -258,7 +258,7 @@ def forget_statistics(world: World, rows: int, pages: int, table: str = "%") -> 
 
 @pytest.mark.parametrize("family", ["due", "future", "finished", "levels"])
 @pytest.mark.parametrize("statistics", STATISTICS, scope="module")
-def test_a_claim_touches_a_handful_of_rows_through_an_index(full: World, family: str, statistics: str) -> None:  # C2
+def test_a_claim_touches_a_handful_of_rows_through_an_index(full: World, family: str, statistics: str) -> None:
     set_statistics(full, statistics)
     reap_at(full, "-infinity")
 
@@ -438,7 +438,7 @@ VERBS = {
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("statistics", STATISTICS[1:4], scope="module")
-def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str) -> None:  # C2
+def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str) -> None:
     job = full.queue.claim_jobs("due", 10)[5]
     # Of many that are due at the very same moment each one would have to be looked at.
     tomorrow = full.value("select clock_timestamp() + interval '1 day'")

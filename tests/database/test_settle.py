@@ -159,7 +159,7 @@ def test_success_after_failure_leaves_no_error_in_the_job(world: World) -> None:
     assert [row["error_code"] for row in world.attempts(job)] == ["BUSY", None]
 
 
-def test_a_released_job_spends_no_attempt_and_keeps_its_place(world: World) -> None:  # C11
+def test_a_released_job_spends_no_attempt_and_keeps_its_place(world: World) -> None:
     job = world.running_job()
     later = world.job()
 
@@ -182,7 +182,7 @@ def test_a_snoozed_job_waits_and_spends_no_attempt(world: World) -> None:
 
 
 @pytest.mark.parametrize("verb", ["fail", "release", "expire"])
-def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World, verb: str) -> None:  # T3
+def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World, verb: str) -> None:
     job = world.running_job()
     world.service.jobs.cancel_job(job.id)
 
@@ -200,7 +200,7 @@ def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World
     assert [row["status"] for row in world.attempts(job)] == ["cancelled"]
 
 
-def test_a_job_that_completes_in_spite_of_cancel_is_done(world: World) -> None:  # T3
+def test_a_job_that_completes_in_spite_of_cancel_is_done(world: World) -> None:
     job = world.running_job()
     world.service.jobs.cancel_job(job.id)
 
@@ -309,7 +309,7 @@ def test_outcomes_that_are_none_are_refused(world: World, outcomes: Any, message
         world.queue.settle_jobs(outcomes)
 
 
-def test_a_job_that_is_due_again_at_once_wakes_its_family(world: World) -> None:  # E8
+def test_a_job_that_is_due_again_at_once_wakes_its_family(world: World) -> None:
     job = world.running_job()
     listener = world.connect()
     listener.execute("listen tickwork")

@@ -187,7 +187,7 @@ def test_a_lost_lease_is_dropped_and_the_others_go_on(world: World) -> None:
     assert report.ended == {"done": 2, "lost": 1}
 
 
-def test_a_stopping_worker_gives_back_what_it_has_not_started(world: World) -> None:  # C11
+def test_a_stopping_worker_gives_back_what_it_has_not_started(world: World) -> None:
     jobs = [world.job(payload={"n": n}) for n in range(5)]
     deadline = Deadline(60, 1000, grace_seconds=60)
 

@@ -424,7 +424,7 @@ def test_a_cancelled_job_stops_at_its_next_checkpoint(world: World) -> None:
     assert report.ended == {"cancelled": 1}
 
 
-def test_a_handler_that_ignores_cancel_is_left_behind(world: World) -> None:  # L6
+def test_a_handler_that_ignores_cancel_is_left_behind(world: World) -> None:
     job = world.job()
     release = threading.Event()
 

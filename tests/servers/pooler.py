@@ -19,7 +19,7 @@ from tickwork_local.postgres import free_port, nobody_for_root
 def running_pgbouncer(server_port: int, folder: Path) -> Iterator[int]:
     """The port of a pooler that hands every transaction to whichever session is free."""
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
-    assert program, "pgbouncer is not installed: tests/through_pgbouncer.sh installs it"
+    assert program, "pgbouncer is not installed: tests/deploy/through_pgbouncer.sh installs it"
     port = free_port()
     users = folder / "users.txt"
     users.write_text('"postgres" ""\n"tickwork_worker" ""\n')

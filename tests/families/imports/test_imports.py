@@ -286,7 +286,7 @@ def test_a_killed_job_goes_on_where_it_was(office: Office, cloud: Cloud, connect
 
 
 def die(requests: Requests, asked: Asked) -> None:
-    """Whatever ends the attempt in the middle; tests/test_import_large.py kills the process itself."""
+    """Whatever ends the attempt in the middle; test_import_large.py kills the process itself."""
     requests.cloud.troubled(requests.cloud.downloads_at, *[hanging_up] * 9)
     hanging_up(requests, asked)
 
