@@ -25,7 +25,7 @@ STOP_LOOK_SECONDS = 0.1
 
 
 class Worker:
-    """Works off one family until it is stopped; SIGTERM finishes the running job and gives the others back."""
+    """Processes the jobs of one family until it is stopped: SIGTERM finishes the running one, gives the others back."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Each trap sprung once: a broken variant of the SQL, and the test that must turn red on it."""
+"""Broken variants of the SQL, each with the test that must turn red on it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

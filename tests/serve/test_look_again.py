@@ -11,7 +11,7 @@ from tests.world.waiting import PATIENCE, until
 from tickwork.errors import NotAllowed
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.runtime.deadline import Deadline
-from tickwork.serve.wake_up import work_off
+from tickwork.serve.wake_up import work_within_budget
 from tickwork.settings import Settings
 
 
@@ -35,7 +35,7 @@ def test_a_job_that_comes_later_is_done_by_the_same_invocation(world: World) -> 
     patient = settings(world, budget_seconds=60, look_again_seconds=0.05, max_jobs=2)
 
     with ThreadPoolExecutor(1) as threads:
-        working = threads.submit(work_off, world.queue, "test", handling(), patient)
+        working = threads.submit(work_within_budget, world.queue, "test", handling(), patient)
         until(lambda: world.reload(first).status == "done")
         second = world.job()
         report = working.result(PATIENCE)
@@ -47,7 +47,7 @@ def test_a_job_that_comes_later_is_done_by_the_same_invocation(world: World) -> 
 def test_without_the_setting_it_looks_once(world: World) -> None:
     world.job()
 
-    assert work_off(world.queue, "test", handling(), settings(world, budget_seconds=60)).claimed == 1
+    assert work_within_budget(world.queue, "test", handling(), settings(world, budget_seconds=60)).claimed == 1
 
 
 def test_a_look_beyond_the_budget_is_not_waited_for() -> None:
@@ -61,8 +61,8 @@ def test_what_was_done_is_reported_although_the_second_look_fails(world: World) 
     patient = settings(world, budget_seconds=60, look_again_seconds=0.05)
     revoke = "revoke execute on function claim_next_job, claim_jobs, settle_and_claim from tickwork_worker"
 
-    report = work_off(world.queue, "test", handling(lambda: world.run(revoke)), patient)
+    report = work_within_budget(world.queue, "test", handling(lambda: world.run(revoke)), patient)
 
     assert report.as_json() == {"family": "test", "claimed": 1, "done": 1}
     with pytest.raises(NotAllowed):
-        work_off(world.queue, "test", handling(), patient)
+        work_within_budget(world.queue, "test", handling(), patient)

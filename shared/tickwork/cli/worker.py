@@ -27,7 +27,7 @@ def worker(
     functions: Functions = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Work off one family until stopped."""
+    """Process the jobs of one family until stopped."""
     from tickwork.worker import Worker
     from tickwork_local.stack import FUNCTIONS, find_stack, own_outbound, own_secret_key
 

@@ -1,4 +1,4 @@
-"""The connection of a process: shared by its threads, healed when it breaks, at home behind a pooler."""
+"""The connection of a process: shared by its threads, healed when it breaks, fit for a pooler."""
 
 import select
 import threading
@@ -14,7 +14,7 @@ from tickwork.errors import BY_SQLSTATE, InvalidRequest, QueueError, Unavailable
 Connection = psycopg.Connection[DictRow]
 T = TypeVar("T")
 
-# A connection that has run so many statements is worth a question more.
+# A connection that has run so many statements is worth asking whether it goes through a pooler.
 STATEMENTS_BEFORE_PREPARING = 20
 # A session does not know a prepared statement, or knows another one by that name. It has executed nothing.
 MISTAKEN = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
@@ -118,7 +118,7 @@ def is_direct(connection: Connection) -> bool:
 
 
 def translated(error: psycopg.Error) -> Exception:
-    """The error of the tree that stands for what the database said."""
+    """The error of ours that stands for what the database said."""
     message = error.diag.message_primary or str(error).strip()
     if error.sqlstate in BY_SQLSTATE:
         if error.sqlstate == "22P05":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Callable[[Request], Response]":
-    """A function for functions-framework that works off the due jobs of one family.
+    """A function for functions-framework that processes the due jobs of one family.
 
     `routes` answer requests whose path begins with their key.
     """
@@ -58,7 +58,7 @@ def answer(
         return {"error": "Who are you? See the README on TICKWORK_BEARER_SECRET and its alternatives."}, 401
     try:
         schema.check()
-        report = work_off(queue, family, handlers, settings)
+        report = work_within_budget(queue, family, handlers, settings)
     except WrongSchema as error:
         log("refuse_schema", "ERROR", reason=str(error), hint=error.hint)
         return {"error": "The function and the schema are of different versions; see its log."}, 503
@@ -68,9 +68,9 @@ def answer(
     return ("", 204) if report.claimed == 0 else (report.as_json(), 200)
 
 
-def work_off(queue: Queue, family: str, handlers: Handlers, settings: Settings) -> Report:
+def work_within_budget(queue: Queue, family: str, handlers: Handlers, settings: Settings) -> Report:
     """
-    Work off what is due; with `look_again_seconds`, look again so long after the start, as long as the budget lasts.
+    Process what is due; with `look_again_seconds`, look again so long after the start, as long as the budget lasts.
 
     A scheduler that can call once a minute only is made up for in this way.
     """

@@ -136,7 +136,7 @@ def settle(
 def note_failure(
     connection: Connection, connector: Connector, item: Item, error: JobError, is_final: bool, job_id: UUID
 ) -> None:
-    """A try that failed: after the last one, or if no other can mend it, the file has failed."""
+    """A try that failed: after the last one, or if another one does not help, the file has failed."""
     connection.execute(
         """
         update public.imported_items
