@@ -190,6 +190,8 @@ returns void
 language plpgsql
 volatile
 as $$
+declare
+  part record;
 begin
   execute format('alter table %s enable row level security', target);
   execute format('alter table %s force row level security', target);
@@ -197,41 +199,33 @@ begin
     'revoke all on %s from public, anon, authenticated, service_role, tickwork_worker, tickwork_owner', target
   );
 
-  if queue is not null then
-    execute format('grant %s on %s to tickwork_owner', queue, target);
-    execute format(
-      'create policy the_queue_reaches_all on %s to tickwork_owner using (true) with check (true)', target
-    );
-  end if;
+  for part in
+    select *
+    from (
+      values
+        (queue, 'tickwork_owner', 'the_queue_reaches_all', 'all', 'true'),
+        (service, 'service_role', null, null, null),
+        (
+          members, 'authenticated', 'members_reach_their_own', 'all',
+          'tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_is_platform_admin())'
+        ),
+        (
+          worker, 'tickwork_worker', 'the_worker_reaches_the_held_tenant', 'all',
+          'tenant_id = (select tickwork.held_tenant())'
+        ),
+        (signed_in, 'authenticated, tickwork_worker', 'everybody_signed_in_reads', 'select', 'true')
+    ) as given(rights, roles, policy, command, condition)
+    where given.rights is not null
+  loop
+    execute format('grant %s on %s to %s', part.rights, target, part.roles);
 
-  if service is not null then
-    execute format('grant %s on %s to service_role', service, target);
-  end if;
-
-  if members is not null then
-    execute format('grant %s on %s to authenticated', members, target);
-    execute format(
-      'create policy members_reach_their_own on %s to authenticated using (%2$s) with check (%2$s)',
-      target,
-      'tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_is_platform_admin())'
-    );
-  end if;
-
-  if worker is not null then
-    execute format('grant %s on %s to tickwork_worker', worker, target);
-    execute format(
-      'create policy the_worker_reaches_the_held_tenant on %s to tickwork_worker using (%2$s) with check (%2$s)',
-      target,
-      'tenant_id = (select tickwork.held_tenant())'
-    );
-  end if;
-
-  if signed_in is not null then
-    execute format('grant %s on %s to authenticated, tickwork_worker', signed_in, target);
-    execute format(
-      'create policy everybody_signed_in_reads on %s for select to authenticated, tickwork_worker using (true)', target
-    );
-  end if;
+    -- What may be read may be written, as far as the role has the right.
+    if part.policy is not null then
+      execute format(
+        'create policy %I on %s for %s to %s using (%s)', part.policy, target, part.command, part.roles, part.condition
+      );
+    end if;
+  end loop;
 end
 $$;
 

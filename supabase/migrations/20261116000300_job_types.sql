@@ -118,11 +118,24 @@ language plpgsql
 security definer -- whoever writes a type may not call the queue's own functions
 set search_path = ''
 as $$
+declare
+  problem constant text := case
+    when not tickwork.knows_json_schema() then tickwork.schema_problem(new.payload_schema, 'payload_schema')
+  end;
 begin
-  perform tickwork.check_payload_schema(new.payload_schema);
+  if problem is not null then
+    raise exception '%', problem
+      using
+        errcode = 'TWSCH',
+        hint = 'supabase/README.md lists the keywords that work on every server; pg_jsonschema adds the others.';
+  end if;
+
   return new;
 end
 $$;
+
+comment on function tickwork.check_job_type is
+  'Raises TWSCH if neither pg_jsonschema nor payload_problem can check payloads against the schema.';
 
 create trigger check_job_type
 before insert or update of payload_schema on public.job_types

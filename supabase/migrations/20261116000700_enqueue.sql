@@ -19,6 +19,17 @@ create type tickwork.job_request as (
   source_ref text
 );
 
+-- Ids begin with the time, as in UUID version 7: jobs that come and go together are found on the same pages.
+
+create function tickwork.new_id()
+returns uuid
+language sql
+volatile
+return (
+  overlay(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') placing '-' from 9 for 0)
+  || '-7' || substr(gen_random_uuid()::text, 16)
+)::uuid;
+
 create function tickwork.new_job(
   tenant_id uuid,
   type text,
@@ -345,6 +356,63 @@ comment on function tickwork.insert_new_jobs is
   '-> queued. As insert_jobs, for jobs that hold their dedupe keys already. One whose idempotency key is taken is left '
   'out.';
 
+-- The short way for one job without a key: half the time (make bench, enqueue).
+
+create function tickwork.insert_job(request tickwork.job_request)
+returns tickwork.enqueued_jobs
+language plpgsql
+volatile
+as $$
+declare
+  due_by constant timestamptz := clock_timestamp();
+  job_type public.job_types;
+  job tickwork.enqueued_jobs;
+begin
+  select * into job_type
+  from public.job_types
+  where job_types.key = (request).type;
+
+  request.payload := coalesce((request).payload, '{}');
+
+  if (
+    job_type.is_active
+    and tickwork.is_plain_match((request).payload, job_type.payload_schema)
+    and tickwork.is_plain_job(request)
+  ) is not true then
+    perform tickwork.check_job(request, job_type);
+  end if;
+
+  insert into public.jobs (
+    id, tenant_id, type, family, payload, priority, run_at, lane, max_attempts, correlation_id, notify, source,
+    source_ref, created_by
+  )
+  values (
+    (request).id, (request).tenant_id, (request).type, job_type.family, (request).payload,
+    coalesce((request).priority, job_type.priority), coalesce((request).run_at, due_by), (request).lane,
+    coalesce((request).max_attempts, job_type.max_attempts), (request).correlation_id,
+    coalesce((request).notify, false), coalesce((request).source, 'manual'), (request).source_ref,
+    tickwork.caller_id()
+  )
+  returning jobs.*, false into job;
+
+  if job.lane is not null or job.run_at > due_by then
+    perform tickwork.file_jobs(array[job.id]);
+  else
+    insert into tickwork.waiting (family, type, tenant_number, priority, run_at, job_id)
+    select job.family, job.type, tenants.number, job.priority, job.run_at, job.id
+    from tickwork.tenants
+    where tenants.tenant_id = job.tenant_id;
+  end if;
+
+  perform tickwork.wait_for_disk();
+  perform tickwork.take_allowance(job.tenant_id, 1);
+  perform tickwork.announce(case when job.run_at <= clock_timestamp() then array[job.family] end);
+  return job;
+end
+$$;
+
+comment on function tickwork.insert_job is '-> queued. As insert_jobs, for one job that has no key.';
+
 create function tickwork.note_enqueued(jobs public.jobs[], filed_by timestamptz)
 returns void
 language plpgsql
@@ -379,21 +447,36 @@ begin
     order by job.tenant_id
   ) as tenant(id, jobs);
 
-  -- From now on this transaction holds what others may have to wait for.
-  perform set_config('tickwork.has_enqueued', 'yes', true);
-
-  perform pg_notify('tickwork', due.family)
-  from (
+  perform tickwork.announce(array(
     select distinct job.family
     from unnest(note_enqueued.jobs) as job
     where job.run_at <= due_by
-  ) as due;
+  ));
 end
 $$;
 
 comment on function tickwork.note_enqueued is
   'Files the new jobs that a claim must not find at once, counts all of them against max_queued, and announces those '
   'that are due.';
+
+create function tickwork.announce(families text[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  family text;
+begin
+  -- From now on this transaction holds what others may have to wait for.
+  perform set_config('tickwork.has_enqueued', 'yes', true);
+
+  foreach family in array coalesce(announce.families, '{}') loop
+    perform pg_notify('tickwork', family);
+  end loop;
+end
+$$;
+
+comment on function tickwork.announce is 'Wakes the workers of families that have jobs which are due.';
 
 
 -- The same for what clients insert themselves.
@@ -528,9 +611,13 @@ begin
   perform tickwork.check_enqueuer((enqueue_job.request).tenant_id, array[(enqueue_job.request).type]);
 
   -- Not for callers to choose: under the id of another job they would be given that one.
-  request.id := gen_random_uuid();
+  request.id := tickwork.new_id();
   request.source := 'manual';
   request.source_ref := null;
+
+  if num_nonnulls((enqueue_job.request).idempotency_key, (enqueue_job.request).dedupe_key) = 0 then
+    return tickwork.insert_job(enqueue_job.request);
+  end if;
 
   select * into enqueued
   from tickwork.insert_jobs(array[enqueue_job.request]);
@@ -557,7 +644,8 @@ language sql
 volatile
 -- Parsed here and now, it becomes part of the statement that calls it.
 return tickwork.enqueue_job(tickwork.new_job(
-  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id, notify
+  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id, notify,
+  id => null
 ));
 
 comment on function public.enqueue_job is
@@ -571,6 +659,9 @@ returns tickwork.job_request[]
 language plpgsql
 volatile
 as $$
+declare
+  -- To count on from one id is faster than to make as many.
+  first_id constant text := left(tickwork.new_id()::text, 28);
 begin
   perform tickwork.check_objects('jobs', requests_from.jobs, array[
     'tenant_id', 'type', 'payload', 'priority', 'run_at', 'idempotency_key', 'dedupe_key', 'lane',
@@ -582,7 +673,7 @@ begin
       coalesce(requests_from.tenant_id, request.tenant_id), request.type, request.payload, request.priority,
       request.run_at, request.idempotency_key, request.dedupe_key, request.lane, request.max_attempts,
       coalesce(request.correlation_id, requests_from.correlation_id), request.notify,
-      requests_from.source, requests_from.source_ref
+      requests_from.source, requests_from.source_ref, (first_id || lpad(to_hex(request.ordinality), 8, '0'))::uuid
     )
     from rows from (
       jsonb_populate_recordset(null::tickwork.job_request, requests_from.jobs)

@@ -11,34 +11,24 @@ create type tickwork.pointer as (
 comment on type tickwork.pointer is
   'The tenant that was served last, how many starts of its turn are left, and how many starts there were in all.';
 
-create function tickwork.read_pointer(family text)
-returns tickwork.pointer
-language plpgsql
-volatile
-as $$
-declare
-  -- There may be no such family.
-  stored constant bigint := coalesce(
-    pg_sequence_last_value(to_regclass('tickwork.' || quote_ident('turn_of_' || read_pointer.family))), 0
-  );
-begin
-  return row(stored >> 23, (stored >> 16 & 127)::integer, (stored & 65535)::integer)::tickwork.pointer;
-end
-$$;
+create function tickwork.turn_of(family text)
+returns regclass
+language sql
+stable
+-- There may be no such family.
+return to_regclass('tickwork.' || quote_ident('turn_of_' || family));
 
-create function tickwork.write_pointer(family text, pointer tickwork.pointer)
-returns void
-language plpgsql
-volatile
-as $$
-declare
-  stored constant bigint := setval(
-    ('tickwork.turn_of_' || write_pointer.family)::regclass,
-    (pointer).tenant_number << 23 | ((pointer).starts_left << 16)::bigint | ((pointer).starts & 65535)::bigint
-  );
-begin
-end
-$$;
+create function tickwork.unpacked(stored bigint)
+returns tickwork.pointer
+language sql
+immutable
+return row(stored >> 23, (stored >> 16 & 127)::integer, (stored & 65535)::integer)::tickwork.pointer;
+
+create function tickwork.packed(tenant_number bigint, starts_left integer, starts integer)
+returns bigint
+language sql
+immutable
+return tenant_number << 23 | (starts_left << 16)::bigint | (starts & 65535)::bigint;
 
 -- Where a claim is going to take jobs from, and how many.
 
@@ -56,37 +46,6 @@ create type tickwork.next_turns as (
   pointer tickwork.pointer
 );
 
-create function tickwork.next_tenant(family text, types text[], after bigint)
-returns tickwork.tenants
-language plpgsql
-volatile
-as $$
-declare
-  tenant tickwork.tenants;
-begin
-  select tenants.* into tenant
-  from tickwork.tenants
-  where tenants.number = (
-    select min(next_in_type.tenant_number)
-    from unnest(next_tenant.types) as served(type)
-    cross join lateral (
-      select waiting.tenant_number
-      from tickwork.waiting
-      where waiting.family = next_tenant.family
-        and waiting.type = served.type
-        and waiting.tenant_number > next_tenant.after
-      order by waiting.family, waiting.type, waiting.tenant_number
-      limit 1
-    ) as next_in_type
-  );
-
-  return tenant;
-end
-$$;
-
-comment on function tickwork.next_tenant is
-  'The tenant with the next higher number that has jobs of these types waiting: one index probe for each type.';
-
 create function tickwork.next_turns(
   family text,
   types text[],
@@ -102,26 +61,40 @@ as $$
 declare
   -- A tenant whose turn is not over comes first, otherwise last.
   start constant bigint := (pointer).tenant_number - ((pointer).starts_left > 0)::integer;
-  place bigint := start;
-  tenant tickwork.tenants;
+  tenant record;
   open_types text[];
-  has_wrapped boolean := false;
   share integer;
   starts integer := 0;
   turns tickwork.turn[] := array[]::tickwork.turn[];
 begin
-  -- A bound in case a thousand tenants in a row are paused or at their limits: the next claim goes on from there.
-  for step in 1 .. 1000 loop
-    tenant := tickwork.next_tenant(next_turns.family, next_turns.types, place);
-    exit when has_wrapped and (tenant.number is null or tenant.number > start);
-
-    if tenant.number is null then
-      has_wrapped := true;
-      place := 0;
-      continue;
-    end if;
-
-    place := tenant.number;
+  for tenant in
+    -- Once around the tenants that have jobs of these types waiting: one index probe for each and for each type.
+    with recursive ring(number, has_wrapped, step) as (
+      select start, false, 0
+      union all
+      select coalesce(next.number, 0), ring.has_wrapped or next.number is null, ring.step + 1
+      from ring
+      cross join lateral (
+        select min(next_in_type.tenant_number)
+        from unnest(next_turns.types) as served(type)
+        cross join lateral (
+          select waiting.tenant_number
+          from tickwork.waiting
+          where waiting.family = next_turns.family
+            and waiting.type = served.type
+            and waiting.tenant_number > ring.number
+          order by waiting.family, waiting.type, waiting.tenant_number
+          limit 1
+        ) as next_in_type
+      ) as next(number)
+      -- A bound in case a thousand in a row are paused or at their limits: the next claim goes on from there.
+      where ring.step < 1000
+        and (not ring.has_wrapped or next.number <= start)
+    )
+    select tenants.*, ring.step
+    from ring
+    join tickwork.tenants on tenants.number = ring.number and ring.step > 0
+  loop
     continue when tenant.is_paused or tenant.number = any (next_turns.passed);
 
     open_types := next_turns.types;
@@ -145,7 +118,8 @@ begin
   if starts = 0 then
     -- Who has come around has changed nothing.
     return row(
-      turns, case when has_wrapped then pointer else row(place, 0, (pointer).starts)::tickwork.pointer end
+      turns,
+      case when tenant.step >= 1000 then row(tenant.number, 0, (pointer).starts)::tickwork.pointer else pointer end
     )::tickwork.next_turns;
   end if;
 

@@ -4,7 +4,6 @@ create type tickwork.outcome as (
   job_id uuid,
   lease_token uuid,
   status text,
-  result jsonb,
   error_code text,
   error_message text,
   error jsonb,
@@ -20,11 +19,14 @@ comment on type tickwork.outcome is
   'How an attempt ended: done, failed, lease_expired or released. delay_seconds is how long to wait before the next '
   'attempt; null leaves that to the backoff of the type.';
 
--- Many of them, in the order of their ids, so that two calls for the same jobs wait in one direction only.
+-- Many of them, in the order of their ids, so that two calls for the same jobs wait in one direction only. given is null
+-- where all are done and have nothing to say but their results.
 
 create type tickwork.outcomes as (
   ids uuid[],
   tokens uuid[],
+  are_done boolean[],
+  results jsonb[],
   given tickwork.outcome[]
 );
 
@@ -42,22 +44,23 @@ as $$
 declare
   now_at constant timestamptz := clock_timestamp();
   settled tickwork.settled;
-  has_logs boolean;
 begin
   perform tickwork.wait_for_disk();
 
   -- The fence: who deletes the lease under its token has the job.
   with ended as (
     delete from tickwork.leases
-    where leases.job_id = any ((outcomes).ids)
-      and leases.token = (outcomes).tokens[array_position((outcomes).ids, leases.job_id)]
-    returning leases.job_id, leases.is_watched, array_position((outcomes).ids, leases.job_id) as number
+    using unnest((outcomes).ids, (outcomes).tokens, (outcomes).are_done, (outcomes).results)
+      as given(id, token, is_done, result)
+    where leases.job_id = given.id
+      and leases.token = given.token
+    returning given.id, given.is_done, given.result, leases.is_watched
   ),
   done as (
     update public.jobs
     set
       status = 'done',
-      result = ((outcomes).given[array_position((outcomes).ids, jobs.id)]).result,
+      result = ended.result,
       progress = 1,
       error_code = null,
       error_message = null,
@@ -65,30 +68,19 @@ begin
       lease_expires_at = null,
       updated_at = now_at,
       finished_at = now_at
-    where jobs.id = any (array(
-      select ended.job_id
-      from ended
-      where ((outcomes).given[ended.number]).status = 'done'
-    ))
+    from ended
+    where jobs.id = ended.id
+      and ended.is_done
   )
-  select
-    array_agg(ended.job_id),
-    bool_and(((outcomes).given[ended.number]).status = 'done'),
-    bool_or(ended.is_watched),
-    bool_or(((outcomes).given[ended.number]).logs is not null)
-  into settled.ids, settled.are_done, settled.are_watched, has_logs
+  select coalesce(array_agg(ended.id), '{}'), bool_and(ended.is_done), bool_or(ended.is_watched)
+  into settled
   from ended;
 
-  if settled.ids is null then
-    return row('{}'::uuid[], true, false)::tickwork.settled;
-  end if;
+  if settled.ids <> '{}' and (outcomes).given is not null then
+    if not settled.are_done then
+      perform tickwork.note_undone((outcomes).given, settled.ids);
+    end if;
 
-  if not settled.are_done then
-    perform tickwork.note_undone((outcomes).given, settled.ids);
-  end if;
-
-  -- One that ended well is in the job's own row: only what it logged is worth another.
-  if has_logs or not settled.are_done then
     perform tickwork.write_attempts((outcomes).given, settled.ids);
   end if;
 
@@ -103,6 +95,51 @@ $$;
 comment on function tickwork.settle is
   'running -> done, queued, failed, dead or cancelled. The one way out of running. Fenced: an outcome under another '
   'token changes nothing. Returns the jobs that were settled; whoever calls it calls note_end last.';
+
+-- The short way to settle one job that is done: a third of the time (make bench, drain).
+
+create function tickwork.settle_done_job(job_id uuid, lease_token uuid, result jsonb)
+returns tickwork.settled
+language plpgsql
+volatile
+as $$
+declare
+  now_at constant timestamptz := clock_timestamp();
+  is_watched boolean;
+begin
+  perform tickwork.wait_for_disk();
+
+  delete from tickwork.leases
+  where leases.job_id = settle_done_job.job_id
+    and leases.token = settle_done_job.lease_token
+  returning leases.is_watched into is_watched;
+
+  if not found then
+    return row('{}'::uuid[], null, null)::tickwork.settled;
+  end if;
+
+  update public.jobs
+  set
+    status = 'done',
+    result = settle_done_job.result,
+    progress = 1,
+    error_code = null,
+    error_message = null,
+    lease_token = null,
+    lease_expires_at = null,
+    updated_at = now_at,
+    finished_at = now_at
+  where jobs.id = settle_done_job.job_id;
+
+  if is_watched then
+    perform tickwork.free_what_was_held(array[settle_done_job.job_id]);
+  end if;
+
+  return row(array[settle_done_job.job_id], true, is_watched)::tickwork.settled;
+end
+$$;
+
+comment on function tickwork.settle_done_job is 'running -> done. As settle, for one job.';
 
 create function tickwork.note_undone(outcomes tickwork.outcome[], settled uuid[])
 returns void
@@ -212,6 +249,8 @@ $$;
 
 comment on function tickwork.backoff_seconds is
   'The delay after the given attempt, within 20 % of what the type''s backoff says.';
+
+-- An attempt that ended well is in the job's own row: only what it logged is worth another.
 
 create function tickwork.write_attempts(outcomes tickwork.outcome[], ids uuid[])
 returns void

@@ -23,26 +23,47 @@ return case
   else error - array['code', 'message']
 end;
 
-create function tickwork.done_job_from(outcome jsonb)
-returns tickwork.outcomes
+create function tickwork.is_plainly_done(outcome jsonb)
+returns boolean
 language sql
 immutable
-return case
-  when outcome @> '{"status": "done"}'
-    and outcome - array['job_id', 'lease_token', 'status', 'result'] = '{}'
-    and octet_length((outcome -> 'result')::text) < 65536 is not false
-  then row(
-    array[(outcome ->> 'job_id')::uuid],
-    array[(outcome ->> 'lease_token')::uuid],
-    array[row(
-      (outcome ->> 'job_id')::uuid, (outcome ->> 'lease_token')::uuid, 'done', nullif(outcome -> 'result', 'null'),
-      null, null, null, null, null, null, null, null, null
-    )::tickwork.outcome]
-  )::tickwork.outcomes
-end;
+return outcome @> '{"status": "done"}'
+  and outcome - array['job_id', 'lease_token', 'status', 'result', 'follow_ups', 'logs'] = '{}'
+  and coalesce(outcome ->> 'follow_ups', outcome ->> 'logs') is null
+  and octet_length((outcome -> 'result')::text) < 65536 is not false;
 
-comment on function tickwork.done_job_from is
-  'What nearly every worker sends: a job that is done, and nothing follows. Null if there is more to it.';
+comment on function tickwork.is_plainly_done is
+  'What nearly every worker sends: a job that is done, nothing follows, and nothing was logged.';
+
+create function tickwork.done_jobs_from(outcomes jsonb)
+returns tickwork.outcomes
+language plpgsql
+immutable
+as $$
+declare
+  done tickwork.outcomes;
+  is_all boolean;
+begin
+  select
+    array_agg(outcome.job_id), array_agg(outcome.lease_token), array_agg(outcome.is_done), array_agg(outcome.result),
+    bool_and(outcome.is_done) and count(distinct outcome.job_id) = count(*)
+  into done.ids, done.tokens, done.are_done, done.results, is_all
+  from (
+    select
+      (given.fields ->> 'job_id')::uuid,
+      (given.fields ->> 'lease_token')::uuid,
+      tickwork.is_plainly_done(given.fields),
+      nullif(given.fields -> 'result', 'null')
+    from jsonb_array_elements(done_jobs_from.outcomes) as given(fields)
+    order by 1
+  ) as outcome(job_id, lease_token, is_done, result);
+
+  return case when is_all then done end;
+end
+$$;
+
+comment on function tickwork.done_jobs_from is
+  'Reads outcomes that are all plainly done; null if there is more to one of them.';
 
 create function tickwork.outcomes_from(outcomes jsonb)
 returns tickwork.outcomes
@@ -53,14 +74,6 @@ declare
   parsed tickwork.outcomes;
   is_in_order boolean;
 begin
-  if jsonb_typeof(outcomes_from.outcomes) = 'array' and jsonb_array_length(outcomes_from.outcomes) = 1 then
-    parsed := tickwork.done_job_from(outcomes_from.outcomes -> 0);
-
-    if parsed.ids is not null then
-      return parsed;
-    end if;
-  end if;
-
   -- Only what is not plainly in order is looked at closely: that raises, and says what is wrong.
   if jsonb_typeof(outcomes_from.outcomes) is distinct from 'array'
     or jsonb_array_length(outcomes_from.outcomes) > 10000
@@ -68,14 +81,21 @@ begin
     perform tickwork.check_outcomes(outcomes_from.outcomes);
   end if;
 
+  parsed := tickwork.done_jobs_from(outcomes_from.outcomes);
+
+  if parsed.ids is not null then
+    return parsed;
+  end if;
+
   select
     array_agg(outcome.job_id order by outcome.job_id),
     array_agg(outcome.lease_token order by outcome.job_id),
+    array_agg(outcome.status = 'done' order by outcome.job_id),
+    array_agg(outcome.result order by outcome.job_id),
     array_agg(row(
       outcome.job_id,
       outcome.lease_token,
       outcome.status,
-      outcome.result,
       case outcome.status when 'failed' then tickwork.error_code(outcome.error) end,
       case outcome.status when 'failed' then tickwork.error_message(outcome.error) end,
       case outcome.status when 'failed' then tickwork.error_details(outcome.error) end,
@@ -102,7 +122,7 @@ begin
       and coalesce(outcome.retry_after_seconds, 0) between 0 and 2592000
       and coalesce(outcome.delay_seconds, 0) between 0 and 2592000
     )
-  into parsed.ids, parsed.tokens, parsed.given, is_in_order
+  into parsed.ids, parsed.tokens, parsed.are_done, parsed.results, parsed.given, is_in_order
   from jsonb_array_elements(outcomes_from.outcomes) with ordinality as given(fields, ordinality)
   cross join lateral jsonb_to_record(
     case jsonb_typeof(given.fields) when 'object' then given.fields else '{}' end
@@ -175,27 +195,39 @@ language plpgsql
 volatile
 as $$
 declare
-  parsed constant tickwork.outcomes := tickwork.outcomes_from(settle_given.outcomes);
+  first constant jsonb := settle_given.outcomes -> 0;
+  job_id uuid;
+  parsed tickwork.outcomes;
   settled tickwork.settled;
 begin
+  if jsonb_typeof(settle_given.outcomes) = 'array'
+    and jsonb_array_length(settle_given.outcomes) = 1
+    and tickwork.is_plainly_done(first)
+  then
+    job_id := first ->> 'job_id';
+    settled := tickwork.settle_done_job(job_id, (first ->> 'lease_token')::uuid, nullif(first -> 'result', 'null'));
+
+    if settled.ids <> '{}' then
+      perform tickwork.note_end(settled);
+    end if;
+
+    return array[row(job_id, settled.are_done is true, case when settled.are_done then 'done' end)];
+  end if;
+
+  parsed := tickwork.outcomes_from(settle_given.outcomes);
+
   if parsed.ids is null then
     return '{}';
   end if;
 
   settled := tickwork.settle(parsed);
 
-  if cardinality(settled.ids) > 0 then
-    if settle_given.outcomes @? '$[*].follow_ups[*]' then
+  if settled.ids <> '{}' then
+    if parsed.given is not null and settle_given.outcomes @? '$[*].follow_ups[*]' then
       perform tickwork.enqueue_follow_ups(settle_given.outcomes, settled.ids);
     end if;
 
     perform tickwork.note_end(settled);
-  end if;
-
-  if cardinality(parsed.ids) = 1 and settled.are_done then
-    return array[row(
-      parsed.ids[1], cardinality(settled.ids) = 1, case when cardinality(settled.ids) = 1 then 'done' end
-    )::tickwork.settled_job];
   end if;
 
   return array(
@@ -411,33 +443,6 @@ comment on function public.settle_jobs is
   'array of {job_id, lease_token, status: done | failed | released} with the parameters of complete_job, fail_job or '
   'release_job. A lost lease raises nothing: is_held says so. Durable when it returns. Raises TWARG, TWBIG.';
 
--- What a worker needs, and no more: every column of every job is written and read as text.
-
-create type tickwork.claimed_job as (
-  id uuid,
-  tenant_id uuid,
-  type text,
-  family text,
-  lane text,
-  payload jsonb,
-  attempts integer,
-  max_attempts integer,
-  lease_token uuid,
-  lease_seconds integer,
-  timeout_seconds integer,
-  worker_id text,
-  correlation_id text
-);
-
-create function tickwork.as_claimed(job public.jobs)
-returns tickwork.claimed_job
-language sql
-immutable
-return row(
-  (job).id, (job).tenant_id, (job).type, (job).family, (job).lane, (job).payload, (job).attempts, (job).max_attempts,
-  (job).lease_token, (job).lease_seconds, (job).timeout_seconds, (job).worker_id, (job).correlation_id
-)::tickwork.claimed_job;
-
 create type tickwork.settled_and_claimed as (
   settled json,
   claimed json
@@ -459,8 +464,6 @@ set search_path = ''
 as $$
 declare
   settled tickwork.settled_job[];
-  jobs public.jobs[];
-  claimed json;
 begin
   perform tickwork.check_claim(
     settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
@@ -468,18 +471,13 @@ begin
 
   settled := tickwork.settle_given(settle_and_claim.outcomes);
 
-  jobs := tickwork.claim(
-    settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds,
-    settle_and_claim.types
-  );
-
-  if cardinality(jobs) = 1 then
-    claimed := array_to_json(array[tickwork.as_claimed(jobs[1])]);
-  else
-    claimed := (select coalesce(json_agg(tickwork.as_claimed(job)), '[]') from unnest(jobs) as job);
-  end if;
-
-  return row(array_to_json(settled), claimed)::tickwork.settled_and_claimed;
+  return row(
+    array_to_json(settled),
+    array_to_json(tickwork.claim(
+      settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds,
+      settle_and_claim.types
+    ))
+  )::tickwork.settled_and_claimed;
 end
 $$;
 

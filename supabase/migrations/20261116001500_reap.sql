@@ -24,14 +24,15 @@ begin
   select
     array_agg(lapsed.job_id order by lapsed.job_id),
     array_agg(lapsed.token order by lapsed.job_id),
+    array_agg(false),
     array_agg(row(
-      lapsed.job_id, lapsed.token, 'lease_expired', null, 'LEASE_EXPIRED',
+      lapsed.job_id, lapsed.token, 'lease_expired', 'LEASE_EXPIRED',
       format(
         '%s stopped renewing the lease: it crashed, hung or lost its connection', coalesce(jobs.worker_id, 'Its worker')
       ),
       null, true, 0, null, null, null, null
     )::tickwork.outcome order by lapsed.job_id)
-  into expired.ids, expired.tokens, expired.given
+  into expired.ids, expired.tokens, expired.are_done, expired.given
   from (
     select leases.job_id, leases.token
     from tickwork.leases
@@ -100,17 +101,37 @@ create function public.reap_expired_leases()
 returns integer
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.reap_expired_leases();
-$$;
+return tickwork.reap_expired_leases();
 
 comment on function public.reap_expired_leases is
   'running -> queued, dead or cancelled. Ends attempts whose lease has expired, up to 10,000 per family: back to '
   'queued at once, or dead when the attempts are spent. Returns how many. Claims do the same for their own family.';
 
 
--- The tables that the queue works on, rebuilt from the record: after a restore, or after jobs were loaded otherwise.
+-- The tables that the queue works on follow the record: when it is edited, and when they are rebuilt from it.
+
+create function tickwork.follow_jobs(ids uuid[])
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
+  select
+    jobs.id, jobs.lease_token, jobs.family, jobs.type, jobs.tenant_id, jobs.lane, coalesce(jobs.lease_seconds, 60),
+    jobs.lease_expires_at, true
+  from unnest(follow_jobs.ids) as followed(id)
+  cross join lateral (select * from public.jobs where jobs.id = followed.id limit 1) as jobs
+  where jobs.status = 'running';
+
+  perform tickwork.take_keys(follow_jobs.ids);
+  perform tickwork.note_unsuccessful(follow_jobs.ids);
+  perform tickwork.file_again(follow_jobs.ids);
+end
+$$;
+
+comment on function tickwork.follow_jobs is
+  'Makes the rows that jobs have in the tables of the queue, as their status says. There are none yet.';
 
 create function tickwork.rebuild_queue()
 returns integer
@@ -125,16 +146,10 @@ begin
 
   perform tickwork.add_family_type(lost.family, lost.type)
   from (
-    select distinct jobs.family, jobs.type
-    from public.jobs
-    where jobs.status in ('queued', 'running')
-  ) as lost
-  where not exists (
-    select
-    from tickwork.family_types
-    where family_types.family = lost.family
-      and family_types.type = lost.type
-  );
+    select distinct jobs.family collate "C", jobs.type collate "C" from public.jobs
+    except
+    select family_types.family, family_types.type from tickwork.family_types
+  ) as lost(family, type);
 
   delete from tickwork.waiting;
   delete from tickwork.parked;
@@ -143,18 +158,7 @@ begin
   delete from tickwork.taken_keys;
   delete from tickwork.unsuccessful;
 
-  insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
-  select
-    jobs.id, jobs.lease_token, jobs.family, jobs.type, jobs.tenant_id, jobs.lane, coalesce(jobs.lease_seconds, 60),
-    jobs.lease_expires_at, true
-  from public.jobs
-  where jobs.status = 'running';
-
-  perform tickwork.take_keys(array(select jobs.id from public.jobs where jobs.status in ('queued', 'running')));
-  perform tickwork.note_unsuccessful(array(
-    select jobs.id from public.jobs where jobs.status in ('failed', 'dead', 'cancelled')
-  ));
-  perform tickwork.file_jobs(array(select jobs.id from public.jobs where jobs.status = 'queued'));
+  perform tickwork.follow_jobs(array(select jobs.id from public.jobs where jobs.status <> 'done'));
 
   return (select count(*) from tickwork.waiting) + (select count(*) from tickwork.parked);
 end
@@ -164,17 +168,14 @@ create function public.rebuild_queue()
 returns integer
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.rebuild_queue();
-$$;
+return tickwork.rebuild_queue();
 
 comment on function public.rebuild_queue is
   'queued -> queued. Rebuilds the tables that the queue works on from jobs: after a restore, or after jobs were loaded '
   'with triggers disabled. Nobody claims or settles meanwhile. Returns how many jobs are queued.';
 
--- Follows what people edit in the record: what they have made due is due, a lease that they have ended is over, and
--- what makes no sense is refused.
+-- What people edit in the record: what they have made due is due, a lease that they have ended is over, and what makes
+-- no sense is refused.
 
 create function tickwork.note_edit()
 returns trigger
@@ -190,7 +191,7 @@ begin
   end if;
 
   if old.status = 'queued' then
-    perform tickwork.unfile_job(old);
+    perform tickwork.unfile_jobs(array[old]);
   end if;
 
   delete from tickwork.leases where leases.job_id = old.id;
@@ -199,15 +200,7 @@ begin
     and taken_keys.dedupe_key = old.dedupe_key
     and taken_keys.job_id = old.id;
 
-  perform tickwork.take_keys(array[new.id]);
-
-  if new.status = 'running' then
-    insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
-    values (
-      new.id, new.lease_token, new.family, new.type, new.tenant_id, new.lane, coalesce(new.lease_seconds, 60),
-      new.lease_expires_at, true
-    );
-  elsif new.status = 'queued' and new.attempts >= new.max_attempts then
+  if new.status = 'queued' and new.attempts >= new.max_attempts then
     update public.jobs
     set
       status = 'dead',
@@ -218,10 +211,8 @@ begin
     where jobs.id = new.id;
 
     perform tickwork.note_unsuccessful_end(array[new.id]);
-  elsif new.status = 'queued' then
-    perform tickwork.file_again(array[new.id]);
   else
-    perform tickwork.note_unsuccessful(array[new.id]);
+    perform tickwork.follow_jobs(array[new.id]);
   end if;
 
   -- The next claim looks for expired leases, too.

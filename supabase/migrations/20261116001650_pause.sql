@@ -1,36 +1,5 @@
 -- queued -> queued, but not to be claimed: a family, a type or a tenant is paused, a lane is held or limited.
 
-create function tickwork.check_scope(family text, type text)
-returns void
-language plpgsql
-stable
-as $$
-begin
-  if check_scope.family is not null
-    and not exists (select from public.job_types where job_types.family = check_scope.family)
-  then
-    raise exception 'family: there is no family %', quote_literal(check_scope.family)
-      using
-        errcode = 'TWARG',
-        hint = 'The job types are of these: '
-          || array_to_string(array(select distinct job_types.family from public.job_types order by 1), ', ') || '.';
-  end if;
-
-  if check_scope.type is not null
-    and not exists (select from public.job_types where job_types.key = check_scope.type)
-  then
-    raise exception 'type: there is no job type %', quote_literal(check_scope.type)
-      using
-        errcode = 'TWTYP',
-        hint = 'There are '
-          || array_to_string(array(select job_types.key from public.job_types order by job_types.key), ', ') || '.';
-  end if;
-end
-$$;
-
-comment on function tickwork.check_scope is
-  'Returns if there is such a family or type. Raises TWARG or TWTYP, with a hint that lists those that exist.';
-
 create function tickwork.scope_of(family text, type text, tenant_id uuid)
 returns text
 language plpgsql
@@ -40,6 +9,7 @@ declare
   paused_scope constant text := coalesce(
     'family ' || scope_of.family, 'type ' || scope_of.type, 'tenant ' || scope_of.tenant_id
   );
+  known text[];
 begin
   if num_nonnulls(scope_of.family, scope_of.type, scope_of.tenant_id) <> 1 then
     raise exception 'give one of family, type and tenant_id, not %',
@@ -49,16 +19,36 @@ begin
 
   if scope_of.tenant_id is not null then
     perform tickwork.check_caller(scope_of.tenant_id);
+    return paused_scope;
   end if;
 
+  known := array(
+    select distinct case when scope_of.family is null then job_types.key else job_types.family end
+    from public.job_types
+    order by 1
+  );
+
   -- Its types may have been deleted while it was paused: it must still be possible to resume it.
-  if not exists (select from tickwork.pauses where pauses.scope = paused_scope) then
-    perform tickwork.check_scope(scope_of.family, scope_of.type);
+  if coalesce(scope_of.family, scope_of.type) <> all (known)
+    and not exists (select from tickwork.pauses where pauses.scope = paused_scope)
+  then
+    raise exception '%',
+      coalesce(
+        'family: there is no family ' || quote_literal(scope_of.family),
+        'type: there is no job type ' || quote_literal(scope_of.type)
+      )
+      using
+        errcode = case when scope_of.type is null then 'TWARG' else 'TWTYP' end,
+        hint = case when scope_of.type is null then 'The job types are of these: ' else 'There are ' end
+          || array_to_string(known, ', ') || '.';
   end if;
 
   return paused_scope;
 end
 $$;
+
+comment on function tickwork.scope_of is
+  'How a pause of one of them is named. Raises TWARG, TWTYP or TWTNT, with a hint that lists what exists.';
 
 create function tickwork.follow_pauses()
 returns void
@@ -115,10 +105,7 @@ create function public.pause_jobs(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.pause_jobs(pause_jobs.family, pause_jobs.type, pause_jobs.tenant_id, pause_jobs.reason);
-$$;
+return tickwork.pause_jobs(family, type, tenant_id, reason);
 
 comment on function public.pause_jobs is
   'queued -> queued. No job of the family, the type or the tenant starts until resume_jobs; running jobs go on. '
@@ -153,52 +140,11 @@ create function public.resume_jobs(family text default null, type text default n
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.resume_jobs(resume_jobs.family, resume_jobs.type, resume_jobs.tenant_id);
-$$;
+return tickwork.resume_jobs(family, type, tenant_id);
 
 comment on function public.resume_jobs is
   'queued -> queued. Ends a pause, even if there is no such type any more; if nothing is paused it changes nothing. '
   'Raises TWARG, TWTYP, TWTNT.';
-
-create function tickwork.count_paused(scope text, most integer)
-returns integer
-language sql
-volatile
-as $$
-  select count(*)::integer
-  from (
-    select
-    from tickwork.family_types
-    join tickwork.tenants
-      on count_paused.scope in (
-        'family ' || family_types.family, 'type ' || family_types.type, 'tenant ' || tenants.tenant_id
-      )
-    cross join lateral (
-      (
-        select
-        from tickwork.waiting
-        where waiting.family = family_types.family
-          and waiting.type = family_types.type
-          and waiting.tenant_number = tenants.number
-        limit count_paused.most
-      )
-      union all
-      (
-        select
-        from tickwork.parked
-        where parked.family = family_types.family
-          and parked.type = family_types.type
-          and parked.tenant_number = tenants.number
-          and parked.wake_at = 'infinity'
-        limit count_paused.most
-      )
-    ) as behind
-    -- Nobody needs to know how many thousands there are.
-    limit count_paused.most
-  ) as counted;
-$$;
 
 create function tickwork.list_holds()
 returns table (scope text, held_until timestamptz, reason text, created_at timestamptz, waiting integer)
@@ -207,25 +153,36 @@ volatile
 security definer -- nobody may read pauses and rules of lanes
 set search_path = ''
 as $$
-  select pauses.scope, null, pauses.reason, pauses.created_at, tickwork.count_paused(pauses.scope, 100)
+  -- Nobody needs to know how many thousands there are.
+  select
+    pauses.scope, null, pauses.reason, pauses.created_at,
+    (
+      select count(*)::integer
+      from (
+        select
+        from tickwork.unfinished
+        where unfinished.wake_at = 'infinity'
+          and pauses.scope in (
+            'family ' || unfinished.family, 'type ' || unfinished.type, 'tenant ' || unfinished.tenant_id
+          )
+        limit 100
+      ) as behind
+    )
   from tickwork.pauses
   union all
   select
     'tenant ' || lane_rules.tenant_id || ' family ' || lane_rules.family || ' lane ' || lane_rules.lane,
     -- Not every language can read infinity.
-    nullif(lane_rules.held_until, 'infinity'),
-    lane_rules.reason,
-    lane_rules.held_since,
+    nullif(lane_rules.held_until, 'infinity'), lane_rules.reason, lane_rules.held_since,
     (
       select count(*)::integer
       from (
         select
-        from tickwork.tenants
-        join tickwork.parked on parked.tenant_number = tenants.number
-        where tenants.tenant_id = lane_rules.tenant_id
-          and parked.family = lane_rules.family
-          and parked.lane = lane_rules.lane
-          and parked.wake_at = 'infinity'
+        from tickwork.unfinished
+        where unfinished.wake_at = 'infinity'
+          and unfinished.tenant_id = lane_rules.tenant_id
+          and unfinished.family = lane_rules.family
+          and unfinished.lane = lane_rules.lane
         limit 100
       ) as behind
     )
@@ -238,11 +195,7 @@ create function public.list_holds()
 returns table (scope text, held_until timestamptz, reason text, created_at timestamptz, waiting integer)
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.list_holds();
-$$;
+return tickwork.list_holds();
 
 comment on function public.list_holds is
   'Reads what is paused and held, until when (null is until it is ended), since when and why, and how many due jobs '

@@ -1,49 +1,14 @@
--- What people see. These run as the caller: row-level security decides what there is to read.
+-- What people see.
 
-create function tickwork.list_jobs(
-  tenant_id uuid,
-  family text,
-  type text,
-  status text,
-  lane text,
-  source text,
-  error_code text,
-  key_starts_with text,
-  created_after timestamptz,
-  created_before timestamptz,
-  finished_after timestamptz,
-  finished_before timestamptz,
-  after_id uuid,
-  oldest_first boolean,
-  max_jobs integer
-)
+create function tickwork.list_jobs(wanted tickwork.job_filter, max_jobs integer)
 returns uuid[]
-language plpgsql
+language sql
 stable
 security definer -- finds by tables of the queue that nobody may read, and only what the caller may see
 set search_path = ''
+set jit = off
 as $$
-begin
-  return tickwork.find_jobs(
-    tickwork.new_filter(
-      tickwork.tenants_to_read(list_jobs.tenant_id),
-      list_jobs.family,
-      list_jobs.type,
-      list_jobs.status,
-      list_jobs.lane,
-      list_jobs.source,
-      list_jobs.error_code,
-      list_jobs.key_starts_with,
-      list_jobs.created_after,
-      list_jobs.created_before,
-      list_jobs.finished_after,
-      list_jobs.finished_before,
-      list_jobs.oldest_first,
-      list_jobs.after_id
-    ),
-    greatest(least(list_jobs.max_jobs, 1000), 0)
-  );
-end
+  select tickwork.find_jobs(tickwork.resolve_filter(list_jobs.wanted), greatest(least(list_jobs.max_jobs, 1000), 0));
 $$;
 
 create function public.list_jobs(
@@ -70,9 +35,11 @@ set search_path = ''
 as $$
   select jobs.*
   from unnest(tickwork.list_jobs(
-    list_jobs.tenant_id, list_jobs.family, list_jobs.type, list_jobs.status, list_jobs.lane, list_jobs.source,
-    list_jobs.error_code, list_jobs.key_starts_with, list_jobs.created_after, list_jobs.created_before,
-    list_jobs.finished_after, list_jobs.finished_before, list_jobs.after_id, list_jobs.oldest_first,
+    tickwork.new_filter(
+      list_jobs.tenant_id, list_jobs.family, list_jobs.type, list_jobs.status, list_jobs.lane, list_jobs.error_code,
+      list_jobs.created_after, list_jobs.created_before, list_jobs.source, list_jobs.key_starts_with,
+      list_jobs.finished_after, list_jobs.finished_before, list_jobs.after_id, list_jobs.oldest_first
+    ),
     list_jobs.max_jobs
   )) with ordinality as listed(id, place)
   cross join lateral (select * from public.jobs where jobs.id = listed.id limit 1) as jobs
@@ -85,6 +52,74 @@ comment on function public.list_jobs is
   'correlation_id begins. error_code finds failed, dead and cancelled jobs, unless another status is asked for. Every '
   'filter goes by an index; done jobs by when they finished go by when they were created, so give created_after too '
   'where that is known. At most 1000 at a time. Raises TWJOB, TWARG.';
+
+
+-- All but the done jobs are counted in small tables. Of jobs an index is enough, unless it is about some tenants only,
+-- or about a type that has moved from one family to another.
+
+create function tickwork.count_jobs(tenant_id uuid)
+returns table (family text, type text, status text, jobs bigint, due bigint, oldest_due_at timestamptz)
+language sql
+stable
+security definer -- counts in tables of the queue that nobody may read, and only what the caller may see
+set search_path = ''
+-- To compile so large a statement takes longer than to execute it.
+set jit = off
+as $$
+  with seen as materialized (
+    select resolved.tenant_ids
+    from tickwork.resolve_filter(
+      tickwork.new_filter(count_jobs.tenant_id, null, null, null, null, null, null, null)
+    ) as resolved
+  )
+  select
+    unfinished.family, unfinished.type, unfinished.status, count(*),
+    count(*) filter (where unfinished.run_at <= now()), min(unfinished.run_at) filter (where unfinished.run_at <= now())
+  from tickwork.unfinished
+  cross join seen
+  where seen.tenant_ids is null or unfinished.tenant_id = any (seen.tenant_ids)
+  group by 1, 2, 3
+  union all
+  select unsuccessful.family collate "C", unsuccessful.type collate "C", unsuccessful.status, count(*), 0, null
+  from tickwork.unsuccessful
+  cross join seen
+  where seen.tenant_ids is null or unsuccessful.tenant_id = any (seen.tenant_ids)
+  group by 1, 2, 3
+  union all
+  select own.family collate "C", own.type collate "C", 'any', own.jobs, 0, null
+  from seen
+  cross join unnest(seen.tenant_ids) as tenant(id)
+  cross join lateral (
+    select jobs.family, jobs.type, count(*) as jobs
+    from public.jobs
+    where jobs.tenant_id = tenant.id
+    group by 1, 2
+  ) as own
+  union all
+  select
+    family_types.family, family_types.type, 'any',
+    case
+      when exists (
+        select
+        from tickwork.family_types as other
+        where other.type = family_types.type
+          and other.family <> family_types.family
+      ) then (
+        select count(*)
+        from public.jobs
+        where jobs.type = family_types.type collate pg_catalog."default"
+          and jobs.family = family_types.family collate pg_catalog."default"
+      )
+      else (select count(*) from public.jobs where jobs.type = family_types.type collate pg_catalog."default")
+    end,
+    0, null
+  from tickwork.family_types
+  where (select seen.tenant_ids is null from seen);
+$$;
+
+comment on function tickwork.count_jobs is
+  'Reads how many jobs of each type are queued, running, failed, dead and cancelled, and how many there are in any '
+  'status.';
 
 create function public.queue_summary(tenant_id uuid default null)
 returns table (
@@ -104,22 +139,21 @@ stable
 set search_path = ''
 as $$
   select
-    jobs.family,
-    jobs.type,
-    count(*) filter (where jobs.status = 'queued'),
-    count(*) filter (where jobs.status = 'queued' and jobs.run_at <= now()),
-    count(*) filter (where jobs.status = 'running'),
-    count(*) filter (where jobs.status = 'done'),
-    count(*) filter (where jobs.status = 'failed'),
-    count(*) filter (where jobs.status = 'dead'),
-    count(*) filter (where jobs.status = 'cancelled'),
-    min(jobs.run_at) filter (where jobs.status = 'queued' and jobs.run_at <= now())
-  from public.jobs
-  where queue_summary.tenant_id is null or jobs.tenant_id = queue_summary.tenant_id
-  group by jobs.family, jobs.type
-  order by jobs.family, jobs.type;
+    counted.family,
+    counted.type,
+    coalesce(sum(counted.jobs) filter (where counted.status = 'queued'), 0)::bigint,
+    sum(counted.due)::bigint,
+    coalesce(sum(counted.jobs) filter (where counted.status = 'running'), 0)::bigint,
+    sum(case counted.status when 'any' then counted.jobs else -counted.jobs end)::bigint,
+    coalesce(sum(counted.jobs) filter (where counted.status = 'failed'), 0)::bigint,
+    coalesce(sum(counted.jobs) filter (where counted.status = 'dead'), 0)::bigint,
+    coalesce(sum(counted.jobs) filter (where counted.status = 'cancelled'), 0)::bigint,
+    min(counted.oldest_due_at)
+  from tickwork.count_jobs(queue_summary.tenant_id) as counted
+  group by counted.family, counted.type
+  having sum(counted.jobs) > 0
+  order by counted.family, counted.type;
 $$;
 
 comment on function public.queue_summary is
   'Reads how many jobs of each type are in each status, how many of them are due, and since when the oldest is.';
-

@@ -61,10 +61,7 @@ create function public.purge_jobs(older_than interval, batch_size integer defaul
 returns integer
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.purge_jobs(purge_jobs.older_than, purge_jobs.batch_size);
-$$;
+return tickwork.purge_jobs(older_than, batch_size);
 
 comment on function public.purge_jobs is
   'done, failed, dead, cancelled -> gone. Deletes one batch of the jobs that finished longer ago than that, with their '
@@ -72,27 +69,21 @@ comment on function public.purge_jobs is
 
 
 -- How long jobs are kept: as their type says, else their tenant. Every 30 seconds a portion of each type is examined,
--- from where the last one stopped; after the end it starts over.
+-- from where the last one stopped; after the end it starts over. As long as there is something to delete, the next tick
+-- goes on.
 
-create function tickwork.keep_until(job public.jobs)
-returns timestamptz
+create function tickwork.is_kept_long_enough(job public.jobs)
+returns boolean
 language sql
 stable
 as $$
-  select coalesce(
-    (keep_until.job).finished_at + make_interval(days => case
-      when job_types.keep_days ? (keep_until.job).status then
-        (job_types.keep_days ->> (keep_until.job).status)::numeric::integer
-      when (keep_until.job).status = 'done' then organizations.keep_done_days
-      when (keep_until.job).status = 'failed' then organizations.keep_failed_days
-      when (keep_until.job).status = 'dead' then organizations.keep_dead_days
-      when (keep_until.job).status = 'cancelled' then organizations.keep_cancelled_days
-    end),
-    'infinity'
-  )
+  select (job).finished_at + make_interval(days => case
+    when job_types.keep_days ? (job).status then (job_types.keep_days ->> (job).status)::numeric::integer
+    else (to_jsonb(organizations) ->> format('keep_%s_days', (job).status))::integer
+  end) < clock_timestamp()
   from public.organizations
-  left join public.job_types on job_types.key = (keep_until.job).type
-  where organizations.id = (keep_until.job).tenant_id;
+  left join public.job_types on job_types.key = (job).type
+  where organizations.id = (job).tenant_id;
 $$;
 
 create function tickwork.purge_portions(family text, batch_size integer)
@@ -137,12 +128,12 @@ begin
         for update skip locked
       ) as old_job
       where job.finished_at is not null
-        and tickwork.keep_until(portion[job.ordinality]) < clock_timestamp()
+        and tickwork.is_kept_long_enough(portion[job.ordinality])
     ));
 
     update tickwork.family_types
     set
-      purged_at = clock_timestamp(),
+      purged_at = case when found then '-infinity' else clock_timestamp() end,
       purged_to = case
         when cardinality(portion) < purge_portions.batch_size then '-infinity'
         else portion[cardinality(portion)].created_at
@@ -155,4 +146,4 @@ $$;
 
 comment on function tickwork.purge_portions is
   'done, failed, dead, cancelled -> gone, if they have been kept long enough. Of each type batch_size jobs are '
-  'examined, at most once in 30 seconds.';
+  'examined: at every tick as long as some of them are deleted, otherwise once in 30 seconds.';

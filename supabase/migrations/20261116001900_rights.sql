@@ -66,27 +66,18 @@ comment on function tickwork.open_verbs is
 
 revoke execute on function tickwork.open_verbs from public, anon, authenticated, service_role;
 
--- What policies and constraints call as the user who reads or writes, and what explain_job is made of.
+-- What policies, constraints and verbs call as the user who reads or writes.
 grant execute on function
-  tickwork.caller_id,
-  tickwork.caller_is_service,
-  tickwork.caller_tenants,
-  tickwork.caller_is_platform_admin,
-  tickwork.may_act_for,
-  tickwork.new_job,
-  tickwork.running_in_words,
-  tickwork.queued_in_words,
-  tickwork.turn_in_words,
-  tickwork.seen_around,
-  tickwork.obstacle
+  tickwork.caller_id, tickwork.caller_is_service, tickwork.caller_tenants, tickwork.caller_is_platform_admin,
+  tickwork.may_act_for, tickwork.new_job, tickwork.new_filter
 to authenticated, service_role;
 
 grant execute on function tickwork.is_backoff, tickwork.are_keep_days to service_role;
 
 -- Members: their own tenants' jobs. Admins are told apart inside.
 select tickwork.open_verbs('authenticated, service_role', array[
-  'enqueue_job', 'cancel_job', 'retry_job', 'reschedule_job', 'bury_job', 'cancel_jobs', 'retry_jobs',
-  'reschedule_jobs', 'list_jobs', 'queue_summary', 'explain_job'
+  'enqueue_job', 'cancel_job', 'retry_job', 'reschedule_job', 'bury_job', 'change_job', 'cancel_jobs', 'retry_jobs',
+  'reschedule_jobs', 'change_jobs', 'list_jobs', 'queue_summary', 'count_jobs', 'explain_job'
 ]);
 
 -- Workers: the verbs that ask for a lease or need one.
@@ -97,7 +88,7 @@ select tickwork.open_verbs('tickwork_worker, service_role', array[
 
 -- The application's backend and the operator.
 select tickwork.open_verbs('service_role', array[
-  'enqueue_jobs', 'pause_jobs', 'resume_jobs', 'list_holds', 'hold_lane', 'release_lane', 'limit_lane',
+  'enqueue_jobs', 'pause_jobs', 'resume_jobs', 'list_holds', 'check_lane', 'hold_lane', 'release_lane', 'limit_lane',
   'reap_expired_leases', 'rebuild_queue', 'purge_jobs'
 ]);
 

@@ -169,18 +169,21 @@ volatile
 set search_path = ''
 as $$
 begin
+  -- Nearly always there is none: then nothing else is looked up, however many jobs have ended.
   update public.extractions
   set
     status = 'failed',
-    error_code = coalesce(nullif(upper(jobs.status), 'FAILED'), jobs.error_code),
-    error_message = coalesce(extractions.error_message, jobs.error_message),
+    (error_code, error_message) = (
+      select
+        coalesce(nullif(upper(jobs.status), 'FAILED'), jobs.error_code),
+        coalesce(extractions.error_message, jobs.error_message)
+      from public.jobs
+      where jobs.id = extractions.job_id
+    ),
     finished_at = clock_timestamp()
-  from public.jobs
   where extractions.job_id = any (end_extractions.job_ids)
     and extractions.status in ('queued', 'running')
-    and jobs.id = any (end_extractions.job_ids)
-    and jobs.id = extractions.job_id
-    and jobs.status in ('failed', 'dead', 'cancelled');
+    and (select jobs.status from public.jobs where jobs.id = extractions.job_id) in ('failed', 'dead', 'cancelled');
 end
 $$;
 

@@ -100,20 +100,27 @@ volatile
 set search_path = ''
 as $$
 declare
-  late_tenant uuid;
+  late_tenant uuid := gen_random_uuid();
+  has_wrapped boolean := false;
 begin
-  -- From one tenant to the next, however many each has: one whose queue stays full must not keep the others waiting.
-  loop
+  -- A hundred tenants at a time, however many deliveries each has, from somewhere in their order to the next: one whose
+  -- queue stays full must not keep the others waiting.
+  for step in 1 .. 100 loop
     select webhook_deliveries.tenant_id into late_tenant
     from public.webhook_deliveries
     where webhook_deliveries.job_id is null
       and webhook_deliveries.status = 'pending'
-      and webhook_deliveries.tenant_id > coalesce(late_tenant, '00000000-0000-0000-0000-000000000000')
+      and webhook_deliveries.tenant_id > late_tenant
     order by webhook_deliveries.tenant_id
     limit 1;
 
-    exit when not found;
-    perform tickwork.enqueue_late_deliveries_of(late_tenant);
+    if found then
+      perform tickwork.enqueue_late_deliveries_of(late_tenant);
+    else
+      exit when has_wrapped;
+      has_wrapped := true;
+      late_tenant := '00000000-0000-0000-0000-000000000000';
+    end if;
   end loop;
 end
 $$;
@@ -172,17 +179,21 @@ volatile
 set search_path = ''
 as $$
 begin
+  -- Nearly always there is none: then nothing else is looked up, however many jobs have ended.
   update public.webhook_deliveries
   set
     status = 'failed',
-    error_code = coalesce(webhook_deliveries.error_code, jobs.error_code, upper(jobs.status)),
-    error_message = coalesce(webhook_deliveries.error_message, jobs.error_message)
-  from public.jobs
+    (error_code, error_message) = (
+      select
+        coalesce(webhook_deliveries.error_code, jobs.error_code, upper(jobs.status)),
+        coalesce(webhook_deliveries.error_message, jobs.error_message)
+      from public.jobs
+      where jobs.id = webhook_deliveries.job_id
+    )
   where webhook_deliveries.job_id = any (end_deliveries.job_ids)
     and webhook_deliveries.status = 'pending'
-    and jobs.id = any (end_deliveries.job_ids)
-    and jobs.id = webhook_deliveries.job_id
-    and jobs.status in ('failed', 'dead', 'cancelled');
+    and (select jobs.status from public.jobs where jobs.id = webhook_deliveries.job_id)
+      in ('failed', 'dead', 'cancelled');
 end
 $$;
 

@@ -38,7 +38,7 @@ begin
     when now_open and not is_late then
       perform tickwork.open_breaker(endpoint, judge_endpoint.retry_after_seconds, judge_endpoint.reason);
     when judge_endpoint.verdict = 'throttled' and not now_open then
-      perform tickwork.shut_lane(
+      perform tickwork.hold_lane(
         tickwork.delivery_family(), (endpoint).tenant_id, tickwork.endpoint_lane((endpoint).id),
         clock_timestamp() + make_interval(secs => coalesce(judge_endpoint.retry_after_seconds, 60)),
         'the endpoint asked for a pause'
@@ -81,8 +81,8 @@ begin
     probe_at = clock_timestamp() + make_interval(secs => pause)
   where webhook_endpoints.id = (endpoint).id;
 
-  perform tickwork.bound_lane(tickwork.delivery_family(), (endpoint).tenant_id, lane, 1, null);
-  perform tickwork.shut_lane(
+  perform tickwork.limit_lane(tickwork.delivery_family(), (endpoint).tenant_id, lane, 1, null);
+  perform tickwork.hold_lane(
     tickwork.delivery_family(), (endpoint).tenant_id, lane, clock_timestamp() + make_interval(secs => pause),
     'the endpoint is down, and the next attempt finds out whether it is back: ' || rtrim(open_breaker.reason, '.')
   );
@@ -109,11 +109,11 @@ begin
   where webhook_endpoints.id = (endpoint).id;
 
   if is_back then
-    perform tickwork.bound_lane(family, (endpoint).tenant_id, lane, null, null);
+    perform tickwork.limit_lane(family, (endpoint).tenant_id, lane, null, null);
   elsif (endpoint).breaker = 'open' then
-    perform tickwork.bound_lane(family, (endpoint).tenant_id, lane, null, 60);
+    perform tickwork.limit_lane(family, (endpoint).tenant_id, lane, null, 60);
     perform tickwork.hasten_lane(family, (endpoint).tenant_id, lane);
-    perform tickwork.free_lane(family, (endpoint).tenant_id, lane);
+    perform tickwork.release_lane(family, (endpoint).tenant_id, lane);
   end if;
 end
 $$;
@@ -190,8 +190,8 @@ begin
       and secrets.owner = lane;
   end if;
 
-  perform tickwork.bound_lane(tickwork.delivery_family(), old.tenant_id, lane, null, null);
-  perform tickwork.free_lane(tickwork.delivery_family(), old.tenant_id, lane);
+  perform tickwork.limit_lane(tickwork.delivery_family(), old.tenant_id, lane, null, null);
+  perform tickwork.release_lane(tickwork.delivery_family(), old.tenant_id, lane);
   return null;
 end
 $$;

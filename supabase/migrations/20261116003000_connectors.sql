@@ -94,7 +94,7 @@ set search_path = ''
 as $$
 begin
   -- Two imports of one drive at once would read the same changes, and providers count that against it.
-  perform tickwork.bound_lane('import', new.tenant_id, tickwork.connector_lane(new.id), 1, null);
+  perform tickwork.limit_lane('import', new.tenant_id, tickwork.connector_lane(new.id), 1, null);
 
   return null;
 end
@@ -111,8 +111,8 @@ begin
   where secrets.tenant_id = old.tenant_id
     and secrets.owner = tickwork.connector_lane(old.id);
 
-  perform tickwork.bound_lane('import', old.tenant_id, tickwork.connector_lane(old.id), null, null);
-  perform tickwork.free_lane('import', old.tenant_id, tickwork.connector_lane(old.id));
+  perform tickwork.limit_lane('import', old.tenant_id, tickwork.connector_lane(old.id), null, null);
+  perform tickwork.release_lane('import', old.tenant_id, tickwork.connector_lane(old.id));
   return null;
 end
 $$;

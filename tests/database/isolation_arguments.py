@@ -80,6 +80,7 @@ def of_jobs(target: Target, job: UUID) -> dict[str, str]:
         "status": "failed",
         "state": "running",
         "ending": "done",
+        "verb": "cancelled",
         "priority": "0",
         "payload": "{}",
         "jobs": text([{"tenant_id": str(target.tenant), "type": type}]),
@@ -93,6 +94,7 @@ def of_jobs(target: Target, job: UUID) -> dict[str, str]:
         # A place in a table where there is no row.
         "place": "(9999,1)",
         "record": "(9999,1)",
+        "place:text": "parked",
     }
 
 
@@ -120,9 +122,6 @@ def of_workers(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
 def of_limits_and_lists(job: UUID) -> dict[str, str]:
     return {
         "after_id": str(job),
-        "low_id": str(job),
-        "high_id": str(job),
-        "seen_id": str(job),
         "key_starts_with": "key",
         "oldest_first": "false",
         "created_after": "2000-01-01",
@@ -139,6 +138,8 @@ def of_limits_and_lists(job: UUID) -> dict[str, str]:
         "objects": "[]",
         # Of the functions that guard tables and open verbs.
         "target:regclass": "public.jobs",
+        "relation": "public.jobs",
+        "part": "type",
         "roles": "postgres",
         "verbs": "{}",
         "members": NULL,
@@ -208,7 +209,7 @@ def of_payload_schemas() -> dict[str, str]:
         "path": "payload",
         "keyword": "type",
         "pattern": "a",
-        "properties": "[]",
+        "others": "[]",
         "value_type": "string",
         "list": "[]",
         "value:jsonb": "{}",

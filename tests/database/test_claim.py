@@ -1,6 +1,7 @@
 """queued -> running: who gets which job, and what a claim leaves alone."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -22,6 +23,41 @@ def test_a_claim_leases_the_job_to_the_worker(world: World) -> None:
     assert job.lease_expires_at is not None
     assert job.started_at is not None
     assert 29 < (job.lease_expires_at - job.started_at).total_seconds() < 31
+
+
+@pytest.mark.parametrize("options", [{}, {"dedupe_key": True}, {"lane": "a"}, {"notify": True}], ids=str)
+def test_one_job_and_many_are_started_alike(world: World, options: dict[str, Any]) -> None:
+    type = world.type(lease_seconds=30, timeout_seconds=77)
+    for number in range(3):
+        given: dict[str, Any] = {**options, **({"dedupe_key": str(number)} if "dedupe_key" in options else {})}
+        world.job(type, **given)
+    world.run("update jobs set progress = 0.5, progress_message = 'half', error_code = 'E', error_message = 'e'")
+    # The first claim has more to do.
+    world.claim()
+
+    one, many = started_by(world, max_jobs=1), started_by(world, max_jobs=2)
+
+    assert one == many
+    assert (one["status"], one["progress_message"], one["is_watched"]) == ("running", None, options != {})
+
+
+def started_by(world: World, max_jobs: int) -> dict[str, Any]:
+    """The row and the lease of a job, without what differs from one to the next."""
+    with world.admin.transaction():
+        before = world.value("select clock_timestamp()")
+        id = world.value("select id from claim_jobs('test', 'w', %s)", max_jobs)
+    row = world.row(
+        "select jobs.*, leases.is_watched, leases.lane as lane_of_lease, leases.family as family_of_lease, "
+        "leases.type as type_of_lease, leases.tenant_id as tenant_of_lease, leases.lease_seconds as leased_for, "
+        "leases.token = jobs.lease_token and leases.expires_at = jobs.lease_expires_at as is_leased "
+        "from jobs join tickwork.leases on leases.job_id = jobs.id where jobs.id = %s",
+        id,
+    )
+    assert row["updated_at"] == row["started_at"] > before
+    assert (row["lease_expires_at"] - row["started_at"]).total_seconds() == 30
+    differing = {"id", "dedupe_key", "lease_token", "lease_expires_at", "run_at"}
+    differing |= {"created_at", "updated_at", "started_at"}
+    return {name: value for name, value in row.items() if name not in differing}
 
 
 def test_the_worker_may_ask_for_another_lease(world: World) -> None:
@@ -164,7 +200,11 @@ def test_concurrent_claims_never_share_a_job(world: World) -> None:
     assert len(claimed) == len(set(claimed)) == 200
 
 
-def test_a_claim_in_flight_hides_its_job_but_no_other(world: World) -> None:  # without limits
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_claim_in_flight_hides_its_job_but_no_other(world: World, is_first: bool) -> None:  # without limits
+    # The first claim has more to do than those that follow.
+    if not is_first:
+        world.running_job()
     first, second = world.job(), world.job()
     claiming = world.connect()
     claiming.autocommit = False

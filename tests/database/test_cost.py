@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.database.test_listing import nodes_of
 from tests.world import World
 from tests.world.crowd import enqueue
 from tickwork.database.connection import Connection
@@ -59,9 +60,22 @@ def test_a_claim_of_a_plain_job_calls_few_functions(world: World) -> None:
     one = functions_called(world, "select id from claim_next_job('test', 'w')")
     many = functions_called(world, "select id from claim_jobs('test', 'w', 10)")
 
-    assert {"claim_jobs", "claim", "start_jobs"} <= one
+    assert {"claim_jobs", "claim", "start_job"} <= one
+    assert {"claim_jobs", "claim", "start_jobs"} <= many
     assert len(one) <= 25, one
     assert len(many) <= 25, many
+
+
+def test_what_families_know_of_ended_jobs_is_looked_up_once_for_all_of_them(world: World) -> None:
+    tenant, _ = world.tenant(), world.type()
+    enqueue(world, tenant, 50)
+    failed = [{**job, "status": "failed", "retryable": False} for job in claim(world.connect(), 50)]
+
+    nodes = nodes_of(world, "select * from settle_jobs(%(outcomes)s)", {"outcomes": Jsonb(failed)})
+
+    of_families = [node for node in nodes if node.get("Relation Name") in ("extractions", "webhook_deliveries")]
+    assert len(of_families) > 0
+    assert {node["Actual Loops"] for node in of_families} <= {0, 1}
 
 
 def chapters() -> dict[str, str]:

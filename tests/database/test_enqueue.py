@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -26,6 +26,40 @@ def test_a_job_takes_its_family_and_attempts_from_its_type(world: World) -> None
 
     assert (job.status, job.family, job.max_attempts, job.attempts) == ("queued", "test", 7, 0)
     assert (job.priority, job.source, job.payload) == (0, "manual", {"name": "Ada"})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"payload": {"a": [1, None]}, "priority": 7, "max_attempts": 2, "correlation_id": "c", "notify": True},
+        {"lane": "a"},
+        {"run_at": "2999-01-01 00:00Z"},
+    ],
+    ids=str,
+)
+def test_one_job_and_many_are_enqueued_alike(world: World, options: dict[str, Any]) -> None:
+    tenant, type = world.tenant(), world.type(priority=3, max_attempts=7)
+
+    one = world.service.jobs.enqueue_job(tenant, type, **options)
+    many = world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type, **options} for _ in range(2)])
+
+    rows = [enqueued_row(world, id) for id in (one.id, *(each.id for each in many))]
+    assert rows == [rows[0]] * 3
+    assert one.deduplicated is False
+
+
+def enqueued_row(world: World, id: UUID) -> dict[str, Any]:
+    """Its row and where it waits, without what differs from one to the next."""
+    row = world.row(
+        "select jobs.*, waiting.job_id is not null as is_waiting, parked.job_id is not null as is_parked, "
+        "coalesce(to_jsonb(waiting), to_jsonb(parked)) - '{job_id, run_at}'::text[] as place "
+        "from jobs left join tickwork.waiting on waiting.job_id = jobs.id "
+        "left join tickwork.parked on parked.job_id = jobs.id where jobs.id = %s",
+        id,
+    )
+    assert row["is_waiting"] != row["is_parked"]
+    return {name: value for name, value in row.items() if name not in {"id", "run_at", "created_at", "updated_at"}}
 
 
 def test_what_is_null_is_as_if_it_were_left_out(world: World) -> None:

@@ -342,6 +342,30 @@ def test_where_nothing_but_workers_runs_late_deliveries_come_as_well(world: Worl
     assert [each["job_id"] for each in deliveries(world)] == [claimed.id]
 
 
+def test_a_tick_looks_at_a_hundred_tenants_with_late_deliveries_and_then_at_others(world: World) -> None:
+    world.run("insert into organizations (name, max_queued) select 'acme ' || n, 0 from generate_series(1, 150) n")
+    for row in world.rows("select id from organizations"):
+        endpoint(world, row["id"])
+        emit(world, row["id"])
+    connection = transaction(world)
+    connection.execute("set track_functions = 'all'")
+    connection.commit()
+
+    connection.execute("select reap_expired_leases()")
+    looked_at = connection.execute(
+        "select calls from pg_stat_xact_user_functions where funcname = 'enqueue_late_deliveries_of'"
+    ).fetchone()
+    connection.commit()
+    world.run("update organizations set max_queued = 10")
+    for _ in range(20):
+        world.service.maintenance.reap_expired_leases()
+
+    families = world.value("select count(distinct family) from tickwork.family_types")
+    assert looked_at is not None
+    assert 0 < looked_at["calls"] <= 100 * families
+    assert world.value("select count(*) from webhook_deliveries where job_id is null") == 0
+
+
 def test_late_deliveries_fill_the_room_there_is_and_keep_no_other_tenant_waiting(world: World) -> None:
     # By id, one comes before the other.
     full, other = sorted((world.tenant(), world.tenant("birch")))

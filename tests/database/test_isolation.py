@@ -56,6 +56,7 @@ REFUSED = (
     "tickwork.guard_table",
     "tickwork.check_change",
     "tickwork.take_keys",
+    "tickwork.follow_jobs",
     "tickwork.insert_new_jobs",
     "tickwork.enqueue_import",
 )
@@ -153,7 +154,7 @@ class Answer(NamedTuple):
     touched: frozenset[str] = frozenset()
 
     def is_yes_to(self, attack: Attack) -> bool:
-        return self.row_count > 0 or (".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV"))
+        return self.row_count > 0 or (".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV", "TWJOB"))
 
 
 class Scene(World):
@@ -423,6 +424,8 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
         argument.values["family"] = "none"
     if name.endswith("cancel_jobs"):
         argument.values["status"] = "queued"
+    if name.endswith("change_jobs"):
+        argument.values["verb"] = "retried"
     required = [each for each in parameters if not parameters[each]["is_optional"]]
     optional = [each for each in parameters if parameters[each]["is_optional"]]
     is_of_one_scope = name.rpartition(".")[2] in ONE_SCOPE
@@ -724,8 +727,10 @@ MUTANTS = {
         "create function public.peek() returns setof public.jobs security definer language sql as 'table public.jobs'",
         hole("check_caller", "if tickwork.caller_is_service()", "return; if true"),
         hole("caller_is_service", "RETURN pg_has_role", "RETURN session_user = 'authenticator' OR pg_has_role"),
-        hole("lock_job_for_caller", "tickwork.may_act_for(jobs.tenant_id)", "true"),
-        hole("lock_job_for_caller", "errcode = 'TWJOB'", TELLTALE),
+        hole("change_job", "tickwork.may_act_for(jobs.tenant_id)", "true"),
+        hole("explain_job", "tickwork.may_act_for(jobs.tenant_id)", "true"),
+        hole("resolve_filter", "where tickwork.may_act_for(wanted.tenant_id)", ""),
+        hole("raise_no_job", "errcode = 'TWJOB'", TELLTALE),
         hole("lock_endpoint_for_caller", "tickwork.may_act_for(webhook_endpoints.tenant_id)", "true"),
         hole("settle", "leases.token = (outcomes).tokens[array_position((outcomes).ids, leases.job_id)]", "true"),
         hole("hold_lane_of_job", "leases.token = hold_lane_of_job.lease_token", "true"),

@@ -194,7 +194,8 @@ def test_a_full_type_costs_one_look_however_many_tenants_wait(world: World) -> N
     scans = scans_of(world, "select count(*) from claim_next_job('test', 'w')")
 
     assert running(world) == 1
-    assert touched_rows([scan for scan in scans if scan["Relation Name"] == "tenants"]) <= 5
+    # A loop over a query fetches ten rows at a time.
+    assert touched_rows([scan for scan in scans if scan["Relation Name"] == "tenants"]) <= 15
 
 
 def test_a_claim_looks_at_so_many_tenants_at_their_limit_and_no_more(world: World) -> None:

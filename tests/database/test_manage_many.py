@@ -160,6 +160,23 @@ def test_two_who_retry_the_same_jobs_retry_each_once(world: World) -> None:
     assert world.queue.claim_next_job("test") is None
 
 
+@pytest.mark.parametrize("has_lanes", [False, True])
+@pytest.mark.parametrize("later", [None, "2999-01-01"])
+def test_jobs_that_are_due_at_the_same_time_are_looked_up_once(
+    world: World, later: str | None, has_lanes: bool
+) -> None:
+    job = {"tenant_id": str(world.tenant()), "type": world.type(), "run_at": later}
+    world.service.jobs.enqueue_jobs([{**job, "lane": f"lane {n}" if has_lanes else None} for n in range(500)])
+    read = "select sum(idx_tup_fetch)::integer as rows from pg_stat_xact_user_tables where relname = any(%s)"
+
+    with world.admin.transaction():
+        changed = ask(world.admin, "cancel_jobs")
+        (row,) = world.admin.execute(read, [["waiting", "parked"]]).fetchall()
+
+    assert changed == (500, False)
+    assert row["rows"] <= 2000
+
+
 def jobs_of_two(world: World) -> tuple[UUID, Connection, Job, Job]:
     """A member, what he enqueued himself, and what somebody else did."""
     tenant = world.tenant()

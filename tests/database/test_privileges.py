@@ -15,26 +15,24 @@ from tickwork_local.postgres import Server
 MAY_EXECUTE = {
     "authenticated service_role": """
         public.enqueue_job public.cancel_job public.retry_job public.reschedule_job public.bury_job
-        tickwork.enqueue_job tickwork.cancel_job tickwork.retry_job tickwork.reschedule_job tickwork.bury_job
-        public.retry_jobs public.cancel_jobs public.reschedule_jobs
-        tickwork.retry_jobs tickwork.cancel_jobs tickwork.reschedule_jobs
-        public.list_jobs tickwork.list_jobs public.queue_summary public.explain_job
-        tickwork.obstacle tickwork.seen_around
-        tickwork.running_in_words tickwork.queued_in_words tickwork.turn_in_words
+        tickwork.enqueue_job tickwork.change_job
+        public.retry_jobs public.cancel_jobs public.reschedule_jobs tickwork.change_jobs
+        public.list_jobs tickwork.list_jobs public.queue_summary tickwork.count_jobs
+        public.explain_job tickwork.explain_job
         public.estimate_extraction public.request_extraction tickwork.request_extraction tickwork.estimated_pages
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
         public.request_import tickwork.request_import
         tickwork.caller_is_service tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.may_act_for
-        tickwork.new_job""",
+        tickwork.new_job tickwork.new_filter""",
     "authenticated service_role tickwork_worker": "tickwork.caller_id",
     "service_role": """
         public.enqueue_jobs public.reap_expired_leases public.rebuild_queue public.purge_jobs public.pause_jobs
         public.resume_jobs public.hold_lane public.release_lane public.limit_lane public.list_holds
         tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.rebuild_queue tickwork.purge_jobs
         tickwork.pause_jobs tickwork.resume_jobs tickwork.hold_lane tickwork.release_lane tickwork.limit_lane
-        tickwork.list_holds tickwork.is_backoff tickwork.are_keep_days
+        tickwork.check_lane tickwork.list_holds tickwork.is_backoff tickwork.are_keep_days
         tickwork.tick tickwork.forget_ticks
         tickwork.store_secret tickwork.rename_secret tickwork.drop_secrets tickwork.list_secrets
         tickwork.is_evidence tickwork.hears_of_jobs tickwork.are_event_types
@@ -84,6 +82,8 @@ MAY_TOUCH = {
     "tickwork.attempts": "authenticated=r service_role=r tickwork_owner=arwd",
     "tickwork.unsuccessful": "authenticated=r service_role=r tickwork_owner=arwd",
     "tickwork.event_purge": "tickwork_owner=rw",
+    "tickwork.unfinished": "tickwork_owner=r",
+    "tickwork.unsuccessful_jobs": "tickwork_owner=r",
     **{f"public.jobs.{column}": "authenticated=a service_role=a" for column in CLIENT_COLUMNS.split(", ")},
     **{f"public.documents.{column}": "authenticated=a" for column in DOCUMENT_COLUMNS.split(", ")},
     **{f"tickwork.{table}": "tickwork_owner=arwd" for table in INNER_TABLES.split()},

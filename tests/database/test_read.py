@@ -2,12 +2,17 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
+from tests.database.test_listing import full, nodes_of
 from tests.world import World
 from tickwork.errors import InvalidRequest, NoSuchJob
+
+__all__ = ["full"]
 
 
 def test_jobs_are_listed_newest_first_page_by_page(world: World) -> None:
@@ -78,6 +83,52 @@ def test_the_summary_counts_what_there_is(world: World) -> None:
     assert row["oldest_due_at"] == oldest.run_at
 
 
+def test_the_summary_is_of_the_tenants_that_the_caller_may_see(world: World) -> None:
+    own, foreign = world.tenant("own"), world.tenant("foreign")
+    world.type()
+    for tenant in (own, foreign):
+        world.job(tenant=tenant, run_at="2999-01-01")
+        world.queue.complete_job(world.running_job(tenant=tenant))
+        world.service.jobs.cancel_job(world.job(tenant=tenant).id)
+    member = world.member_of(own)
+
+    def counts(**arguments: Any) -> list[tuple[int, ...]]:
+        marks = ", ".join(f"{each} => %({each})s" for each in arguments)
+        rows = member.execute(f"select queued, done, cancelled from queue_summary({marks})", arguments).fetchall()
+        return [tuple(row.values()) for row in rows]
+
+    assert counts() == counts(tenant_id=own) == [(1, 1, 1)]
+    assert counts(tenant_id=foreign) == []
+    assert [row["done"] for row in world.service.jobs.queue_summary()] == [2]
+    assert [row["done"] for row in world.service.jobs.queue_summary(foreign)] == [1]
+
+
+def test_the_jobs_of_a_type_that_has_moved_are_counted_where_they_ran(world: World) -> None:
+    type = world.type()
+    world.queue.complete_job(world.running_job())
+    world.run("update job_types set family = 'other' where key = %s", type)
+    world.job(type)
+
+    found = world.service.jobs.queue_summary()
+
+    assert [(row["family"], row["done"], row["queued"]) for row in found] == [("other", 0, 1), ("test", 1, 0)]
+
+
+def test_the_summary_reads_no_row_of_a_done_job(full: World) -> None:
+    nodes = nodes_of(full, "select * from queue_summary()", {})
+    by_hand = full.rows(
+        "select family, type, count(*) filter (where status = 'queued') as queued, "
+        "count(*) filter (where status = 'done') as done, count(*) filter (where status = 'dead') as dead "
+        "from jobs group by 1, 2 order by 1, 2"
+    )
+
+    of_jobs = [node for node in nodes if node.get("Relation Name") == "jobs" and node["Actual Loops"] > 0]
+    assert {node["Node Type"] for node in of_jobs} == {"Index Only Scan"}
+    assert sum(node["Heap Fetches"] for node in of_jobs) <= 100
+    counted = [{name: row[name] for name in by_hand[0]} for row in full.service.jobs.queue_summary()]
+    assert counted == by_hand
+
+
 def test_why_a_job_is_not_running_is_said_in_words(world: World) -> None:
     future = world.job(run_at="2999-01-01")
     retrying = world.running_job()
@@ -104,7 +155,7 @@ def test_what_keeps_a_due_job_waiting_is_said_in_words(world: World) -> None:
     def why() -> str:
         return world.service.jobs.explain_job(job.id).partition(". ")[2]
 
-    assert why() == "It waits for room: at most 1 of the jobs of its type and tenant may run at once."
+    assert why() == "It is waiting for room: at most 1 of the jobs of its type and tenant may run at once."
     world.run("update job_types set max_running_per_tenant = null, starts_per_minute = 1 where key = %s", type)
     world.queue.claim_next_job("test")
     world.service.pauses.limit_lane("test", tenant, "endpoint:1", max_running=1)
@@ -113,7 +164,7 @@ def test_what_keeps_a_due_job_waiting_is_said_in_words(world: World) -> None:
         world.service.jobs.explain_job(other.id)
         .partition(". ")[2]
         .startswith(
-            "It waits for its start: at most 1 of the jobs of its type and tenant may start in a minute, the next"
+            "It is waiting for its start: at most 1 of the jobs of its type and tenant may start in a minute, the next"
         )
     )
     world.run("update job_types set starts_per_minute = null")
@@ -132,8 +183,16 @@ def test_what_keeps_a_due_job_waiting_is_said_in_words(world: World) -> None:
         world.service.pauses.pause_jobs(**scope, reason="repairs.")
         assert world.service.jobs.explain_job(other.id).endswith(said)
         world.service.pauses.resume_jobs(**scope)
+
+
+def test_a_stranger_is_told_nothing_of_a_job(world: World) -> None:
+    job = world.job()
     stranger = world.member_of(world.tenant("other"))
-    assert stranger.execute("select tickwork.obstacle(%s)", [other.id]).fetchone() == {"obstacle": None}
+
+    with pytest.raises(psycopg.Error, match="there is no job") as refusal:
+        stranger.execute("select explain_job(%s)", [job.id])
+
+    assert refusal.value.sqlstate == "TWJOB"
 
 
 def test_what_became_of_a_job_is_said_in_words(world: World) -> None:
@@ -147,7 +206,7 @@ def test_what_became_of_a_job_is_said_in_words(world: World) -> None:
     world.queue.fail_job(dead, {"code": "BUSY", "message": "no answer"})
     world.queue.complete_job(done)
 
-    assert "Its lease ran out at" in explained
+    assert "Its lease expired at" in explained
     assert world.service.jobs.explain_job(expired.id).startswith("It was cancelled at")
     assert "with BROKEN: no such file. Fix the cause" in world.service.jobs.explain_job(failed.id)
     assert "after 1 attempts, the last of which ended with BUSY" in world.service.jobs.explain_job(dead.id)

@@ -163,6 +163,21 @@ def test_more_than_a_portion_goes_tick_by_tick_and_then_from_the_start(world: Wo
     assert is_there(world, late) == [False]
 
 
+def test_as_long_as_something_is_deleted_the_next_tick_goes_on(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type}] * 450)
+    world.service.jobs.cancel_jobs()
+    world.run("update jobs set created_at = created_at - interval '1 year', finished_at = now() - interval '1 year'")
+    tick(world)
+    left = [world.value("select count(*) from jobs")]
+
+    for _ in range(2):
+        world.service.maintenance.reap_expired_leases()
+        left.append(world.value("select count(*) from jobs"))
+
+    assert left == [250, 50, 0]
+
+
 def test_a_claim_does_it_too(world: World) -> None:
     job = ended_job(world, "done", 31)
     world.run("update tickwork.family_types set purged_at = '-infinity', reaped_at = '-infinity'")

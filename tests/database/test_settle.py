@@ -7,7 +7,7 @@ import pytest
 
 from tests.world import World
 from tickwork.errors import InvalidRequest
-from tickwork.jobs.rows import FollowUp
+from tickwork.jobs.rows import FollowUp, Job
 from tickwork.queue import lease_of
 
 
@@ -23,6 +23,26 @@ def test_a_completed_job_is_done_with_its_result(world: World) -> None:
     assert done.finished_at is not None
     assert (attempt["number"], attempt["status"], attempt["worker_id"]) == (1, "done", "worker-1")
     assert (attempt["started_at"], attempt["logs"]) == (job.started_at, "first line\nlast line")
+
+
+@pytest.mark.parametrize("result", [None, {"pages": 3}])
+def test_one_job_and_many_are_settled_alike(world: World, result: Any) -> None:
+    jobs = [world.running_job() for _ in range(3)]
+    world.run("update jobs set progress = 0.5, error_code = 'E', error_message = 'e'")
+
+    world.queue.complete_job(jobs[0], result)
+    world.queue.settle_jobs([{**lease_of(job), "status": "done", "result": result} for job in jobs[1:]])
+
+    one, *many = [settled_row(world.reload(job)) for job in jobs]
+    assert many == [one, one]
+    assert (one["status"], one["result"], one["error_message"], one["lease_token"]) == ("done", result, None, None)
+
+
+def settled_row(job: Job) -> dict[str, Any]:
+    """Its row, without what differs from one to the next."""
+    assert job.started_at is not None
+    assert job.finished_at == job.updated_at > job.started_at
+    return job.model_dump(exclude={"id", "created_at", "run_at", "started_at", "updated_at", "finished_at"})
 
 
 def test_follow_ups_are_enqueued_with_the_completion_for_the_same_tenant(world: World) -> None:

@@ -1,0 +1,201 @@
+-- What people do to many jobs at once, by the filters of list_jobs. Nobody waits for a job that somebody else is
+-- changing: it is skipped, and so is one that cannot be changed.
+
+create type tickwork.changed_jobs as (
+  changed integer,
+  has_more boolean
+);
+
+create function tickwork.change_jobs(
+  verb text,
+  wanted tickwork.job_filter,
+  max_jobs integer,
+  run_at timestamptz default null,
+  max_attempts integer default null
+)
+returns tickwork.changed_jobs
+language plpgsql
+volatile
+security definer -- members may not update jobs themselves
+set search_path = ''
+as $$
+declare
+  change tickwork.change := tickwork.new_change(change_jobs.verb, change_jobs.run_at, change_jobs.max_attempts, null);
+  changed integer := 0;
+  now_changed integer;
+  status text;
+  page tickwork.job_filter;
+  ids uuid[];
+begin
+  perform tickwork.check_change(change, wanted, change_jobs.max_jobs);
+  perform tickwork.wait_for_disk();
+
+  foreach status in array
+    case when (wanted).status is null then change.default_statuses else array[(wanted).status] end
+  loop
+    page := tickwork.resolve_filter(wanted);
+    page.status := status;
+    page.oldest_first := change.verb = 'retried';
+
+    loop
+      -- When all have been changed, one more tells whether there is more.
+      ids := tickwork.find_jobs(page, greatest(change_jobs.max_jobs - changed, 1));
+      exit when ids = '{}';
+
+      if changed = change_jobs.max_jobs then
+        return row(changed, true)::tickwork.changed_jobs;
+      end if;
+
+      now_changed := tickwork.apply_change(change, tickwork.lock_jobs(ids, status, change.verb));
+      changed := changed + now_changed;
+      change.run_at := change.run_at + change.step * now_changed;
+
+      select jobs.created_at, jobs.id into page.after_at, page.after_id
+      from public.jobs
+      where jobs.id = ids[cardinality(ids)];
+    end loop;
+  end loop;
+
+  return row(changed, false)::tickwork.changed_jobs;
+end
+$$;
+
+comment on function tickwork.change_jobs is
+  'Changes the jobs that match, in their order, at most so many. Those that cannot be changed do not count, so that '
+  'whoever calls again while there is more comes to an end.';
+
+create function tickwork.check_change(change tickwork.change, wanted tickwork.job_filter, max_jobs integer)
+returns void
+language plpgsql
+stable
+as $$
+begin
+  if check_change.max_jobs is null or check_change.max_jobs not between 1 and 10000 then
+    raise exception 'max_jobs: % is out of range, 1 to 10000 are allowed', coalesce(check_change.max_jobs::text, 'null')
+      using errcode = 'TWARG', hint = 'Call it again while it returns has_more.';
+  end if;
+
+  if (wanted).status <> all ((change).statuses) then
+    raise exception 'status: no job that is % can be %: only % jobs can', (wanted).status, (change).verb,
+      array_to_string((change).statuses, ', ')
+      using errcode = 'TWARG', hint = 'The state chart is in supabase/README.md.';
+  end if;
+
+  if (wanted).tenant_id is not null then
+    perform tickwork.check_caller((wanted).tenant_id);
+  end if;
+
+  -- A member may cancel what they enqueued themselves.
+  if (change).verb <> 'cancelled' and not exists (
+    select
+    from tickwork.resolve_filter(wanted) as resolved
+    left join lateral unnest(resolved.tenant_ids) as tenant(id) on true
+    where resolved.tenant_ids is null or tickwork.may_manage(tenant.id)
+  ) then
+    raise exception 'tenant_id: only admins of a tenant may do that to its jobs'
+      using errcode = 'TWADM', hint = 'Ask an admin or owner of the tenant.';
+  end if;
+end
+$$;
+
+create function tickwork.lock_jobs(ids uuid[], status text, verb text)
+returns public.jobs[]
+language plpgsql
+volatile
+as $$
+begin
+  return array(
+    select locked.job
+    from unnest(lock_jobs.ids) with ordinality as wanted(id, number)
+    cross join lateral (
+      select jobs as job
+      from public.jobs
+      where jobs.id = wanted.id
+        and jobs.status = lock_jobs.status
+        and tickwork.may_change(jobs, lock_jobs.verb)
+      for no key update skip locked
+    ) as locked
+    order by wanted.number
+  );
+end
+$$;
+
+create function public.cancel_jobs(
+  tenant_id uuid default null,
+  family text default null,
+  type text default null,
+  status text default null,
+  lane text default null,
+  error_code text default null,
+  created_after timestamptz default null,
+  created_before timestamptz default null,
+  max_jobs integer default 1000
+)
+returns table (changed integer, has_more boolean)
+language sql
+volatile
+return tickwork.change_jobs(
+  'cancelled',
+  tickwork.new_filter(tenant_id, family, type, status, lane, error_code, created_after, created_before),
+  max_jobs
+);
+
+comment on function public.cancel_jobs is
+  'queued -> cancelled; running -> running with cancel requested. As cancel_job, for at most max_jobs of the jobs that '
+  'match, the newest first: admins all of them, members what they enqueued themselves. Returns how many were changed, '
+  'and whether there are more. Raises TWTNT, TWMEM, TWARG.';
+
+create function public.retry_jobs(
+  tenant_id uuid default null,
+  family text default null,
+  type text default null,
+  status text default null,
+  lane text default null,
+  error_code text default null,
+  created_after timestamptz default null,
+  created_before timestamptz default null,
+  run_at timestamptz default null,
+  max_attempts integer default null,
+  max_jobs integer default 1000
+)
+returns table (changed integer, has_more boolean)
+language sql
+volatile
+return tickwork.change_jobs(
+  'retried',
+  tickwork.new_filter(tenant_id, family, type, status, lane, error_code, created_after, created_before),
+  max_jobs, run_at, max_attempts
+);
+
+comment on function public.retry_jobs is
+  'failed, dead, cancelled -> queued. As retry_job, for at most max_jobs of the jobs that match, the oldest first: '
+  'those that are failed or dead, or cancelled if that is the status asked for. One whose dedupe_key is taken is '
+  'skipped. By admins. Returns how many were changed, and whether there are more. '
+  'Raises TWTNT, TWMEM, TWADM, TWARG, TWRUN, TWATT.';
+
+create function public.reschedule_jobs(
+  run_at timestamptz,
+  tenant_id uuid default null,
+  family text default null,
+  type text default null,
+  status text default null,
+  lane text default null,
+  error_code text default null,
+  created_after timestamptz default null,
+  created_before timestamptz default null,
+  max_jobs integer default 1000
+)
+returns table (changed integer, has_more boolean)
+language sql
+volatile
+return tickwork.change_jobs(
+  'rescheduled',
+  tickwork.new_filter(tenant_id, family, type, status, lane, error_code, created_after, created_before),
+  max_jobs, run_at
+);
+
+comment on function public.reschedule_jobs is
+  'queued, failed, dead, cancelled -> queued, due at another time. As reschedule_job, for at most max_jobs of the jobs '
+  'that match, the newest first: those that are queued, or have the status asked for. One that is due at that very '
+  'time already, or whose dedupe_key is taken, is skipped. By admins. Returns how many were changed, and whether there '
+  'are more: call it again with the same run_at. Raises TWTNT, TWMEM, TWADM, TWARG, TWRUN.';

@@ -1,0 +1,228 @@
+-- A lane can be told to wait, and can have limits of its own.
+
+create function tickwork.tenant_number_of(tenant_id uuid)
+returns bigint
+language sql
+stable
+return (select tenants.number from tickwork.tenants where tenants.tenant_id = tenant_number_of.tenant_id);
+
+create function tickwork.add_lane_rule(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  most constant integer := (
+    select organizations.max_lanes
+    from public.organizations
+    where organizations.id = add_lane_rule.tenant_id
+  );
+begin
+  insert into tickwork.lane_rules (family, tenant_id, lane)
+  values (add_lane_rule.family, add_lane_rule.tenant_id, add_lane_rule.lane)
+  on conflict do nothing;
+
+  if found and most < (
+    select count(*)
+    from (
+      select
+      from tickwork.lane_rules
+      where lane_rules.tenant_id = add_lane_rule.tenant_id
+      limit most::bigint + 1
+    ) as counted
+  ) then
+    raise exception 'lane: tenant % has % lanes that are held or limited, which is all it may have',
+      add_lane_rule.tenant_id, most
+      using errcode = 'TWLAN', hint = 'Release some of them, or raise max_lanes of the tenant.';
+  end if;
+end
+$$;
+
+create function tickwork.follow_lane_rule(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  number constant bigint := tickwork.tenant_number_of(follow_lane_rule.tenant_id);
+begin
+  perform tickwork.wait_for_disk();
+
+  -- Without a rule, or with one that is about to be forgotten, its jobs may all stand where they are.
+  if tickwork.has_lane_rule(follow_lane_rule.tenant_id, follow_lane_rule.family, follow_lane_rule.lane) then
+    perform tickwork.park_lane(follow_lane_rule.family, number, follow_lane_rule.lane);
+    perform tickwork.fill_lane(follow_lane_rule.family, number, follow_lane_rule.lane);
+  end if;
+end
+$$;
+
+comment on function tickwork.follow_lane_rule is
+  'Keeps as many jobs of the lane in waiting as its rule allows now, and parks the others.';
+
+
+-- For families, and behind the verbs.
+
+create function tickwork.hold_lane(family text, tenant_id uuid, lane text, held_until timestamptz, reason text)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may touch the rules of lanes
+set search_path = ''
+as $$
+begin
+  if hold_lane.held_until is null then
+    raise exception 'held_until: must be a point in time'
+      using errcode = 'TWRUN', hint = 'Give infinity to hold the lane until release_lane.';
+  end if;
+
+  perform tickwork.add_lane_rule(hold_lane.family, hold_lane.tenant_id, hold_lane.lane);
+
+  update tickwork.lane_rules
+  set
+    held_until = hold_lane.held_until,
+    reason = coalesce(left(hold_lane.reason, 500), ''),
+    -- A hold that is over was another one.
+    held_since = case
+      when lane_rules.held_until > clock_timestamp() then lane_rules.held_since
+      else clock_timestamp()
+    end
+  where lane_rules.tenant_id = hold_lane.tenant_id
+    and lane_rules.family = hold_lane.family
+    and lane_rules.lane = hold_lane.lane;
+
+  perform tickwork.follow_lane_rule(hold_lane.family, hold_lane.tenant_id, hold_lane.lane);
+end
+$$;
+
+create function tickwork.release_lane(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may touch the rules of lanes
+set search_path = ''
+as $$
+begin
+  update tickwork.lane_rules
+  set held_until = null
+  where lane_rules.tenant_id = release_lane.tenant_id
+    and lane_rules.family = release_lane.family
+    and lane_rules.lane = release_lane.lane;
+
+  perform tickwork.follow_lane_rule(release_lane.family, release_lane.tenant_id, release_lane.lane);
+  perform pg_notify('tickwork', release_lane.family);
+end
+$$;
+
+create function tickwork.limit_lane(
+  family text,
+  tenant_id uuid,
+  lane text,
+  max_running integer,
+  starts_per_minute integer
+)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may touch the rules of lanes
+set search_path = ''
+as $$
+begin
+  if least(limit_lane.max_running, limit_lane.starts_per_minute) < 1 then
+    raise exception 'max_running and starts_per_minute must be 1 or more'
+      using errcode = 'TWARG', hint = 'Leave a limit out to lift it; hold_lane stops a lane.';
+  end if;
+
+  if num_nonnulls(limit_lane.max_running, limit_lane.starts_per_minute) > 0 then
+    perform tickwork.add_lane_rule(limit_lane.family, limit_lane.tenant_id, limit_lane.lane);
+  end if;
+
+  update tickwork.lane_rules
+  set
+    max_running = limit_lane.max_running,
+    starts_per_minute = limit_lane.starts_per_minute
+  where lane_rules.tenant_id = limit_lane.tenant_id
+    and lane_rules.family = limit_lane.family
+    and lane_rules.lane = limit_lane.lane;
+
+  perform tickwork.follow_lane_rule(limit_lane.family, limit_lane.tenant_id, limit_lane.lane);
+end
+$$;
+
+create function tickwork.lock_jobs_of_lane(family text, tenant_id uuid, lane text, place text)
+returns public.jobs[]
+language plpgsql
+volatile
+as $$
+declare
+  locked public.jobs[];
+begin
+  -- One that is being claimed right now runs, and one that somebody is changing stays: waiting for it might deadlock.
+  execute format(
+    $lock$
+      select array(
+        select jobs
+        from tickwork.%I as place
+        join public.jobs on jobs.id = place.job_id
+        where place.family = $1
+          and place.tenant_number = $2
+          and place.lane = $3
+        for update of place skip locked
+        for no key update of jobs skip locked
+      )
+    $lock$,
+    lock_jobs_of_lane.place
+  )
+  into locked
+  using
+    lock_jobs_of_lane.family, tickwork.tenant_number_of(lock_jobs_of_lane.tenant_id), lock_jobs_of_lane.lane;
+
+  return locked;
+end
+$$;
+
+create function tickwork.hasten_lane(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  parked constant public.jobs[] := tickwork.lock_jobs_of_lane(
+    hasten_lane.family, hasten_lane.tenant_id, hasten_lane.lane, 'parked'
+  );
+begin
+  perform tickwork.requeue(
+    tickwork.new_change('rescheduled', clock_timestamp(), null, null),
+    array(
+      select parked[job.ordinality]
+      from unnest(parked) with ordinality as job
+      where job.run_at > clock_timestamp()
+    )
+  );
+end
+$$;
+
+comment on function tickwork.hasten_lane is
+  'queued -> queued. For families: makes everything that waits in a lane for its time due now.';
+
+create function tickwork.cancel_lane(
+  family text,
+  tenant_id uuid,
+  lane text,
+  error_code text,
+  error_message text
+)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  perform tickwork.end_queued(
+    tickwork.lock_jobs_of_lane(cancel_lane.family, cancel_lane.tenant_id, cancel_lane.lane, 'waiting')
+      || tickwork.lock_jobs_of_lane(cancel_lane.family, cancel_lane.tenant_id, cancel_lane.lane, 'parked'),
+    'cancelled', cancel_lane.error_code, cancel_lane.error_message
+  );
+end
+$$;
+
+comment on function tickwork.cancel_lane is
+  'queued -> cancelled. For families: cancels everything that waits in a lane, with the same error.';
