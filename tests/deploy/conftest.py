@@ -7,14 +7,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conftest import cloned, pytest_configure, server, worker_port, world
 from tests.deploy.extended_postgres import extended_binaries
 from tests.tools.test_secrets import VAULT
 from tests.world.command_line import open_folder
 from tests.world.node import CannotInstall
 from tickwork_local.postgres import PostgresFailed, Server, running_postgres
-
-__all__ = ["cloned", "pytest_configure", "server", "worker_port", "world"]
 
 
 @pytest.fixture(scope="module")
