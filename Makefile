@@ -11,11 +11,17 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test test-large check-deploy bench deliveries schemas attack lint lock clean
+.PHONY: help demo test test-large test-deliveries check-deploy bench schemas attack lint lock clean
 
+# What can be made.
+help:
+	@awk '/^# /{told = substr($$0, 3); next} /^[a-z][a-z-]*:/{split($$1, name, ":"); printf "%-16s %s\n", name[1], told} {told = ""}' Makefile
+
+# The local stack with jobs and documents that go through their life.
 demo: $(STAMP)
 	$(BIN)/tickwork demo
 
+# Lint, all tests, and those of the database once more on the Postgres of the system, where there is one.
 test: lint
 	$(PYTEST)
 ifneq ($(SYSTEM_POSTGRES),)
@@ -24,19 +30,19 @@ endif
 
 # A thousand files and one of 2 GB, imported by a worker that is killed ten times. It needs 5 GB of room in TMPDIR.
 test-large: $(STAMP)
-	env TICKWORK_TEST_LARGE=1 $(BIN)/python -m pytest -s tests/test_import_large.py
+	env TICKWORK_TEST_LARGE=1 $(BIN)/python -m pytest -s tests/families/imports/test_import_large.py
 
-# What is dear or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be had is skipped, and said.
+# What is slow or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be had is skipped, and said.
 check-deploy: $(STAMP)
-	$(PYTEST) --durations 5 checks
+	$(PYTEST) --durations 5 tests/deploy
 
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m tickwork_bench $(ARGS)
 
 # Ten thousand webhooks to receivers that fail three times out of ten, in some minutes; `make test` does it with a few hundred.
-deliveries: $(STAMP)
-	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/test_many_deliveries.py
+test-deliveries: $(STAMP)
+	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/families/webhook/test_many_deliveries.py
 
 # The migration with the payload schemas of our own types, from the payload models of their handlers.
 schemas: $(STAMP)
@@ -44,18 +50,20 @@ schemas: $(STAMP)
 
 # A member with a hundred thousand jobs against everybody else, for ten minutes; make attack ARGS=2 takes two.
 attack: $(STAMP)
-	$(BIN)/python -m tests.attack_for_minutes $(ARGS)
+	$(BIN)/python -m tests.database.attack_for_minutes $(ARGS)
 
+# Style, types and imports.
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench tests checks
+	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench tests
 	$(foreach main,$(wildcard functions/*/main.py infra/bench/functions/*/main.py),$(BIN)/mypy $(main) &&) true
 	$(BIN)/lint-imports
 
 # The locks hold the exact versions and hashes of everything in pyproject.toml.
 COMPILE := uv pip compile -q --universal --generate-hashes --no-annotate --no-header --python-version 3.11 pyproject.toml
 
+# The files of exact versions, from pyproject.toml.
 lock: $(STAMP)
 	$(BIN)/$(COMPILE) --extra dev -o requirements.lock
 	$(BIN)/$(COMPILE) --extra bench -o requirements-bench.lock
@@ -74,5 +82,6 @@ $(1)/bin/uv pip install --quiet --python $(1)/bin/python --no-deps --no-build-is
 touch $@
 endef
 
+# Everything that make has made.
 clean:
 	rm -rf $(VENV) $(BENCH) .bench .cache .tickwork .tickwork-demo

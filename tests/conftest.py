@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 import psycopg
 import pytest
 
-from tests.pooler import running_pgbouncer
+from tests.servers.pooler import running_pgbouncer
 from tests.world import World
-from tickwork.migrations import migrate
+from tickwork.database.migrate import migrate
 from tickwork_local.launch import die_with_parent
 from tickwork_local.postgres import Server, embedded_binaries, running_postgres
 

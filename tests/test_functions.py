@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_serve import Answer, running_function, settings
+from tests.serve.test_wake_up import Answer, running_function, settings
 from tests.world import World
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"

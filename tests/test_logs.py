@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from tickwork.logs import LONGEST_FIELD, Severity, bound, log, log_exception, traced
+from tickwork.logs import MAX_FIELD_LENGTH, Severity, bound, log, log_exception, traced
 
 LABELS = "logging.googleapis.com/labels"
 TRACE = "logging.googleapis.com/trace"
@@ -23,7 +23,7 @@ import threading
 from tickwork.logs import log
 def write(digit):
     for number in range(20):
-        log("write", number=number, **{{f"field_{{each}}": digit * {LONGEST_FIELD} for each in range(10)}})
+        log("write", number=number, **{{f"field_{{each}}": digit * {MAX_FIELD_LENGTH} for each in range(10)}})
 threads = [threading.Thread(target=write, args=(digit,)) for digit in "01234567"]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
@@ -107,7 +107,7 @@ def test_any_value_makes_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> N
     assert (line["a"], line["b"], line["stream"]) == ("nan", "inf", "text")
 
 
-@pytest.mark.parametrize("length", [LONGEST_FIELD, LONGEST_FIELD + 1, 10_000_000])
+@pytest.mark.parametrize("length", [MAX_FIELD_LENGTH, MAX_FIELD_LENGTH + 1, 10_000_000])
 def test_a_long_field_is_cut_in_its_middle(length: int, lines: Lines) -> None:
     text = "a" + "x" * (length - 2) + "z"
 
@@ -118,9 +118,9 @@ def test_a_long_field_is_cut_in_its_middle(length: int, lines: Lines) -> None:
     for cut in (line["field"], line["message"], line[LABELS]["label"]):
         assert cut[0] == "a"
         assert cut[-1] == "z"
-        assert cut == text if length == LONGEST_FIELD else f"({length} characters)" in cut
-        assert len(cut) < LONGEST_FIELD + 40
-    assert len(line["list"]) < LONGEST_FIELD + 40
+        assert cut == text if length == MAX_FIELD_LENGTH else f"({length} characters)" in cut
+        assert len(cut) < MAX_FIELD_LENGTH + 40
+    assert len(line["list"]) < MAX_FIELD_LENGTH + 40
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_an_exception_is_logged_with_its_causes(lines: Lines) -> None:
         try:
             raise ValueError("the cause")
         except ValueError as error:
-            raise RuntimeError("x" * 2 * LONGEST_FIELD + " the end") from error
+            raise RuntimeError("x" * 2 * MAX_FIELD_LENGTH + " the end") from error
     except RuntimeError as error:
         log_exception("handler_raised", error)
 

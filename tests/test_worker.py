@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.waiting import PATIENCE, until
 from tests.world import World
+from tests.world.waiting import PATIENCE, until
 
 FUNCTION = """
 import os, pathlib, signal, time
 from pydantic import BaseModel
-from tickwork.handler import Handler, Tools
+from tickwork.jobs.handler import Handler, Tools
 
 class Nothing(BaseModel):
     pass
@@ -117,7 +117,7 @@ def test_a_worker_that_hears_no_notices_polls(typed: World, tmp_path: Path) -> N
         until(lambda: typed.reload(job).status == "done")
 
 
-def test_sigterm_lets_the_running_job_finish(typed: World, tmp_path: Path) -> None:  # L5
+def test_sigterm_lets_the_running_job_finish(typed: World, tmp_path: Path) -> None:
     job, other = typed.job("patient"), typed.job("quick")
 
     with worker(typed, tmp_path, TICKWORK_GRACE_SECONDS="60") as process:
@@ -156,7 +156,7 @@ def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_d
             with worker(typed, tmp_path):
                 until(lambda: all(typed.reload(job).status == "done" for job in neighbours))
         typed.expire(poison)
-    typed.service.reap_expired_leases()
+    typed.service.maintenance.reap_expired_leases()
 
     assert typed.reload(poison).status == "dead"
     assert [row["status"] for row in typed.attempts(poison)] == ["lease_expired"] * 3

@@ -1,9 +1,8 @@
 """The extract function: turns files of the vault into searchable text."""
 
-from tickwork.handler import Handlers
-from tickwork.handlers import loaded_when_due
+from tickwork.jobs.handler import Handlers, loaded_when_due
 from tickwork.serve import serve
 
-HANDLERS: Handlers = {**loaded_when_due("extract_document")}
+HANDLERS: Handlers = loaded_when_due("tickwork.families.extract", "extract_document")
 
 main = serve("extract", HANDLERS)

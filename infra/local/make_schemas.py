@@ -2,14 +2,15 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-from tickwork import handlers
-from tickwork.handler import Handler
-from tickwork.payload_schemas import Schema, payload_schema_of
+from tickwork import families
+from tickwork.jobs.handler import Handler
+from tickwork.jobs.payload_schema import Schema, payload_schema_of
 
 FILE = Path(__file__).parents[2] / "supabase" / "migrations" / "20261116005000_shipped_schemas.sql"
 
@@ -33,19 +34,23 @@ def main() -> None:
 def shipped_schemas() -> list[tuple[Schema, list[str]]]:
     """Each schema with the types that have it: those that import share theirs."""
     found: list[tuple[Schema, list[str]]] = []
-    for module in iter_modules(handlers.__path__):
-        schema = payload_schema_of(handler_of(module.name).payload)
+    for type, handler in sorted(shipped_handlers()):
+        schema = payload_schema_of(handler.payload)
         types = next((types for known, types in found if known == schema), None)
         if types is None:
-            found.append((schema, [module.name]))
+            found.append((schema, [type]))
         else:
-            types.append(module.name)
+            types.append(type)
     return found
 
 
-def handler_of(type: str) -> Handler:  # type: ignore[type-arg]
-    handler: Handler = getattr(import_module(f"tickwork.handlers.{type}"), type.upper())  # type: ignore[type-arg]
-    return handler
+def shipped_handlers() -> Iterator[tuple[str, Handler[Any]]]:
+    """A module of a family that is named after a type has its handler, in capitals."""
+    for family in iter_modules(families.__path__, f"{families.__name__}."):
+        for module in iter_modules(import_module(family.name).__path__):
+            handler = getattr(import_module(f"{family.name}.{module.name}"), module.name.upper(), None)
+            if isinstance(handler, Handler):
+                yield module.name, handler
 
 
 def update(schema: Schema, types: list[str]) -> str:

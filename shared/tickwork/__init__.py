@@ -1,1 +1,1 @@
-"""Durable background jobs on Postgres, worked off by stateless functions."""
+"""Durable background jobs on Postgres, processed by stateless functions."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 Severity = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
-LONGEST_FIELD = 8000
+MAX_FIELD_LENGTH = 8000
 
 # A password has no slash, or the URL would end there; it may have an @ that nobody encoded.
 PASSWORDS = re.compile(r"(?i)(?<=://)[^/\s]*(?=@)|(?<=password=)[^\s&'\"]+")
@@ -141,10 +141,10 @@ def presentable(value: Any) -> Any:
     # Hardly any text can hold a password; looking for one in all of them takes longer than writing the line.
     if "@" in text or "=" in text:
         text = PASSWORDS.sub("***", text)
-    if len(text) <= LONGEST_FIELD:
+    if len(text) <= MAX_FIELD_LENGTH:
         return text
     # What matters most in a traceback is its end.
-    return f"{text[: LONGEST_FIELD // 2]} … ({len(text)} characters) … {text[-LONGEST_FIELD // 2 :]}"
+    return f"{text[: MAX_FIELD_LENGTH // 2]} … ({len(text)} characters) … {text[-MAX_FIELD_LENGTH // 2 :]}"
 
 
 def _trace_name(traceparent: str | None, cloud_trace: str | None) -> str | None:

@@ -8,15 +8,16 @@ from types import FrameType
 
 import psycopg
 
-from tickwork.batch import work_many
-from tickwork.database import connect
+from tickwork.database.connection import connect
+from tickwork.database.version import SchemaCheck
 from tickwork.errors import QueueError
-from tickwork.handler import Handlers
+from tickwork.jobs.handler import Handlers
+from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, log_exception
-from tickwork.outcomes import Report
 from tickwork.queue import Queue
-from tickwork.runtime import Deadline, work
-from tickwork.schema import SchemaCheck
+from tickwork.runtime.batch import work_many
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 
 POLL_SECONDS = 1.0
 # How soon an idle worker notices a signal.
@@ -24,7 +25,7 @@ STOP_LOOK_SECONDS = 0.1
 
 
 class Worker:
-    """Works off one family until it is stopped; SIGTERM finishes the running job and gives the others back."""
+    """Processes the jobs of one family until it is stopped: SIGTERM finishes the running one, gives the others back."""
 
     def __init__(
         self,

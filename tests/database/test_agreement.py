@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from tests.agreement import disagreements
 from tests.conftest import TEMPLATE, cloned
-from tests.crowd import let_time_pass
 from tests.world import World
+from tests.world.agreement import disagreements
+from tests.world.crowd import let_time_pass
 from tickwork.errors import QueueError
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 TYPES = ("greet_person", "wave_hand")
@@ -92,7 +92,7 @@ class VerbsAndEdits(RuleBasedStateMachine):
     ) -> None:
         job = {"tenant_id": str(self.tenants[tenant]), "type": type, "lane": lane, "dedupe_key": key}
         more = {"run_at": "2099-01-01T00:00Z" if is_later else None, "priority": priority, "max_attempts": 2}
-        self.world.service.enqueue_jobs([job | more] * jobs)
+        self.world.service.jobs.enqueue_jobs([job | more] * jobs)
 
     @rule(jobs=st.integers(1, 3), types=st.sampled_from([None, TYPES[:1]]))
     def claim(self, jobs: int, types: tuple[str, ...] | None) -> None:
@@ -118,25 +118,25 @@ class VerbsAndEdits(RuleBasedStateMachine):
     def manage(self, pick: int, verb: str) -> None:
         if job := self._any_job(pick):
             with suppress(QueueError):
-                getattr(self.world.service, verb)(job)
+                getattr(self.world.service.jobs, verb)(job)
 
     @rule(pick=PICK, run_at=st.sampled_from(["now", "2099-01-01"]))
     def reschedule(self, pick: int, run_at: str) -> None:
         if job := self._any_job(pick):
             with suppress(QueueError):
-                self.world.service.reschedule_job(job, run_at)
+                self.world.service.jobs.reschedule_job(job, run_at)
 
     @rule(tenant=st.integers(0, 1), lane=LANE, until=st.sampled_from(["2020-01-01", "2099-01-01", "infinity"]))
     def hold_lane(self, tenant: int, lane: str, until: str) -> None:
-        self.world.service.hold_lane("test", self.tenants[tenant], lane, until)
+        self.world.service.pauses.hold_lane("test", self.tenants[tenant], lane, until)
 
     @rule(tenant=st.integers(0, 1), lane=LANE)
     def release_lane(self, tenant: int, lane: str) -> None:
-        self.world.service.release_lane("test", self.tenants[tenant], lane)
+        self.world.service.pauses.release_lane("test", self.tenants[tenant], lane)
 
     @rule(tenant=st.integers(0, 1), lane=LANE, running=LIMIT, starts=LIMIT)
     def limit_lane(self, tenant: int, lane: str, running: int | None, starts: int | None) -> None:
-        self.world.service.limit_lane("test", self.tenants[tenant], lane, running, starts)
+        self.world.service.pauses.limit_lane("test", self.tenants[tenant], lane, running, starts)
 
     @rule(tenant=st.integers(0, 1), lane=LANE, verb=st.sampled_from(["hasten_lane", "cancel_lane"]))
     def whole_lane(self, tenant: int, lane: str, verb: str) -> None:
@@ -161,9 +161,9 @@ class VerbsAndEdits(RuleBasedStateMachine):
     def pause(self, is_paused: bool, what: str) -> None:
         names: dict[str, Any] = {"family": "test", "type": TYPES[1], "tenant_id": self.tenants[1]}
         if is_paused:
-            self.world.service.pause_jobs(**{what: names[what]})
+            self.world.service.pauses.pause_jobs(**{what: names[what]})
         else:
-            self.world.service.resume_jobs(**{what: names[what]})
+            self.world.service.pauses.resume_jobs(**{what: names[what]})
 
     @rule(pick=PICK, edit=st.sampled_from(EDITS))
     def edit(self, pick: int, edit: str) -> None:
@@ -178,15 +178,15 @@ class VerbsAndEdits(RuleBasedStateMachine):
 
     @rule()
     def reap(self) -> None:
-        self.world.service.reap_expired_leases()
+        self.world.service.maintenance.reap_expired_leases()
 
     @rule()
     def purge(self) -> None:
-        self.world.service.purge_jobs(timedelta(0))
+        self.world.service.maintenance.purge_jobs(timedelta(0))
 
     @rule()
     def rebuild(self) -> None:
-        self.world.service.rebuild_queue()
+        self.world.service.maintenance.rebuild_queue()
 
     @invariant()
     def record_and_queue_agree(self) -> None:

@@ -8,16 +8,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import TEMPLATE, cloned
-from tests.metered import MAX_PAGES, MeteredWorker
 from tests.world import World
-from tickwork.database import Connection
+from tests.world.metered import MAX_PAGES, MeteredWorker
+from tickwork.database.connection import Connection
 from tickwork_local.postgres import Server
 
 # One would do if tenants took turns and nothing else. Some claims may tidy up and come back with nothing.
 MAX_CLAIMS = 5
 TYPES = ["greet_person", "wave_hand", "shake_hands"]
 # With the braces and the key, as long as a payload may be.
-LONGEST_TEXT = 65_536 - len('{"text": ""}')
+MAX_TEXT_LENGTH = 65_536 - len('{"text": ""}')
 
 MANY = st.sampled_from([1, 50, 1_000, 1_000])
 # Now, in a moment and much later.
@@ -56,7 +56,7 @@ class Enqueue:
         member.execute(
             "select count(enqueue_job(%s, %s, jsonb_build_object('text', repeat('x', %s)), dedupe_key => 'the same')) "
             "from generate_series(1, %s)",
-            [tenant, self.type, LONGEST_TEXT if self.is_long else 0, self.jobs],
+            [tenant, self.type, MAX_TEXT_LENGTH if self.is_long else 0, self.jobs],
         )
 
 

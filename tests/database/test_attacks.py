@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from tests.crowd import claim_all, claim_in_batches, claim_one_by_one, enqueue, shares
-from tests.hash_inversion import text_with_hash
-from tests.metered import MAX_PAGES, MeteredWorker
-from tests.waiting import until
 from tests.world import World
-from tickwork.database import Connection
-from tickwork.jobs import Job
+from tests.world.crowd import claim_all, claim_in_batches, claim_one_by_one, enqueue, shares
+from tests.world.hash_inversion import text_with_hash
+from tests.world.metered import MAX_PAGES, MeteredWorker
+from tests.world.waiting import until
+from tickwork.database.connection import Connection
+from tickwork.jobs.rows import Job
 
 CANCELLED_LANES = 2_000
 LIVE_LANES = 20_000
@@ -109,11 +109,11 @@ def test_held_lanes_leave_nothing_behind_however_often_they_are_looked_at(world:
     in_an_hour = world.value("select clock_timestamp() + interval '1 hour'")
     for lane in HELD_LANES:
         enqueue(world, tenant, 2, lane=lane)
-        world.service.hold_lane("test", tenant, lane, in_an_hour)
+        world.service.pauses.hold_lane("test", tenant, lane, in_an_hour)
     rows = [tick(world) for _ in range(TICKS)]
 
     for lane in HELD_LANES:
-        world.service.release_lane("test", tenant, lane)
+        world.service.pauses.release_lane("test", tenant, lane)
 
     # The first one may note that it has been here.
     assert max(rows[2:]) <= rows[1]
@@ -122,7 +122,7 @@ def test_held_lanes_leave_nothing_behind_however_often_they_are_looked_at(world:
 
 def tick(world: World) -> int:
     """How many rows the queue keeps for itself after what happens every minute: a tick, and a worker that comes."""
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
     assert world.queue.claim_next_job("test") is None
     tables = world.rows(
         "select oid::regclass::text as name from pg_class "

@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
-from tests.crowd import let_time_pass, transaction
-from tests.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
 from tests.world import World
+from tests.world.crowd import let_time_pass, transaction
+from tests.world.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
 
 
 def tenant_with_endpoint(world: World, waiting: int) -> tuple[UUID, UUID]:
@@ -40,7 +40,7 @@ def test_five_failures_in_a_row_hold_the_lane_and_spend_no_further_attempts(worl
     assert world.queue.claim_next_job("webhook") is None
     assert attempts(world) == 5
     waiting = world.value("select id from jobs where attempts = 0 limit 1")
-    assert "is held until" in (why := world.service.explain_job(waiting))
+    assert "is held until" in (why := world.service.jobs.explain_job(waiting))
     assert "the endpoint is down" in why
     assert "It answered 503" in why
     # Nobody else waits with it.
@@ -78,7 +78,7 @@ def test_one_probe_at_a_time_and_the_next_one_later(world: World) -> None:
     probe = world.claim("webhook")
     assert world.queue.claim_next_job("webhook") is None
     waiting = world.value("select id from jobs where attempts = 0 limit 1")
-    assert "at most 1 of the jobs of its lane" in world.service.explain_job(waiting)
+    assert "at most 1 of the jobs of its lane" in world.service.jobs.explain_job(waiting)
     first_pause = held_seconds(world)
     note(world, probe, "down", error_message="It answered 503")
     world.queue.fail_job(probe, {"code": "DOWN"})
@@ -132,7 +132,7 @@ def test_when_a_probe_succeeds_the_backlog_flows_at_a_bounded_rate_and_then_free
     jobs = world.queue.claim_jobs("webhook", 100)
     assert len(jobs) == 60
     waiting = world.value("select id from jobs where status = 'queued' limit 1")
-    assert "at most 60 of the jobs of its lane" in world.service.explain_job(waiting)
+    assert "at most 60 of the jobs of its lane" in world.service.jobs.explain_job(waiting)
     for job in jobs[:19]:
         note(world, job, "delivered")
         world.queue.complete_job(job)

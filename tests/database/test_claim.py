@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.database import Database
+from tickwork.database.connection import Database
 from tickwork.queue import Queue
 
 
@@ -29,7 +29,8 @@ def test_a_claim_leases_the_job_to_the_worker(world: World) -> None:
 def test_one_job_and_many_are_started_alike(world: World, options: dict[str, Any]) -> None:
     type = world.type(lease_seconds=30, timeout_seconds=77)
     for number in range(3):
-        world.job(type, **{name: str(number) if name == "dedupe_key" else value for name, value in options.items()})
+        given: dict[str, Any] = {**options, **({"dedupe_key": str(number)} if "dedupe_key" in options else {})}
+        world.job(type, **given)
     world.run("update jobs set progress = 0.5, progress_message = 'half', error_code = 'E', error_message = 'e'")
     # The first claim has more to do.
     world.claim()
@@ -87,7 +88,7 @@ def test_a_claim_for_no_family_is_refused(world: World) -> None:
         world.connect_worker().execute("select claim_next_job(null, 'w')")
 
 
-def test_a_job_out_of_attempts_that_somebody_holds_blocks_nobody(world: World) -> None:  # C10
+def test_a_job_out_of_attempts_that_somebody_holds_blocks_nobody(world: World) -> None:
     poison, healthy = world.job(), world.job()
     world.run("update jobs set attempts = max_attempts where id = %s", poison.id)
     holder = world.connect()
@@ -122,7 +123,7 @@ def test_nothing_due_is_no_row(world: World) -> None:
     assert world.queue.claim_next_job("no_such_family") is None
 
 
-def test_a_job_is_due_from_its_very_run_at(world: World) -> None:  # C9
+def test_a_job_is_due_from_its_very_run_at(world: World) -> None:
     world.run("select 1")
     tenant, type = world.tenant(), world.type()
 
@@ -146,14 +147,14 @@ def test_higher_priority_first_then_the_oldest_due_job(world: World) -> None:
     assert order == ["first", "second", "third", "fourth"]
 
 
-def test_a_future_job_of_the_same_lane_and_key_blocks_nobody(world: World) -> None:  # C6
+def test_a_future_job_of_the_same_lane_and_key_blocks_nobody(world: World) -> None:
     world.job(run_at="2999-01-01", lane="connector:1", dedupe_key="a")
     ready = world.job(lane="connector:1", dedupe_key="b")
 
     assert world.claim().id == ready.id
 
 
-def test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan(world: World) -> None:  # C1
+def test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan(world: World) -> None:
     for _ in range(30):
         world.job()
     worker = world.connect()
@@ -167,7 +168,7 @@ def test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan(world:
     assert world.value("select count(*) from jobs where status = 'running'") == 8
 
 
-def test_a_claim_locks_only_what_it_takes(world: World) -> None:  # C4
+def test_a_claim_locks_only_what_it_takes(world: World) -> None:
     for priority in range(5):
         for _ in range(4):
             world.job(priority=priority)
@@ -200,7 +201,7 @@ def test_concurrent_claims_never_share_a_job(world: World) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_claim_in_flight_hides_its_job_but_no_other(world: World, is_first: bool) -> None:  # C3, without limits
+def test_a_claim_in_flight_hides_its_job_but_no_other(world: World, is_first: bool) -> None:  # without limits
     # The first claim has more to do than those that follow.
     if not is_first:
         world.running_job()
@@ -215,7 +216,7 @@ def test_a_claim_in_flight_hides_its_job_but_no_other(world: World, is_first: bo
     assert other.id == second.id
 
 
-def test_a_job_out_of_attempts_in_the_queue_is_dead_and_stops_nobody(world: World) -> None:  # C10
+def test_a_job_out_of_attempts_in_the_queue_is_dead_and_stops_nobody(world: World) -> None:
     poison, healthy = world.job(), world.job()
     world.run("update jobs set attempts = max_attempts where id = %s", poison.id)
 
@@ -225,7 +226,7 @@ def test_a_job_out_of_attempts_in_the_queue_is_dead_and_stops_nobody(world: Worl
     assert (world.reload(poison).status, world.reload(poison).error_code) == ("dead", "NO_ATTEMPTS_LEFT")
 
 
-def test_a_child_row_can_be_written_while_the_job_is_claimed(world: World) -> None:  # C12
+def test_a_child_row_can_be_written_while_the_job_is_claimed(world: World) -> None:
     world.run("create table notes (job_id uuid references jobs (id))")
     job = world.job()
     claiming = world.connect()
@@ -240,7 +241,7 @@ def test_a_child_row_can_be_written_while_the_job_is_claimed(world: World) -> No
 
 
 @pytest.mark.parametrize("role", ["tickwork_worker", "service_role"])
-def test_every_role_that_may_claim_gets_a_job(world: World, role: str) -> None:  # C13
+def test_every_role_that_may_claim_gets_a_job(world: World, role: str) -> None:
     job = world.job()
 
     rows = world.connect(role).execute("select id from claim_next_job('test', 'w')").fetchall()
@@ -306,4 +307,4 @@ def test_a_type_that_nobody_has_asked_for_is_named(world: World) -> None:
 
     world.queue.claim_next_job("test", types=[known])
 
-    assert "No worker that knows the type 'wave_hand' has asked for jobs." in world.service.explain_job(job.id)
+    assert "No worker that knows the type 'wave_hand' has asked for jobs." in world.service.jobs.explain_job(job.id)

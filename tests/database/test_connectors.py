@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from tests.world import World
+from tickwork.client import Client
 from tickwork.errors import InvalidRequest, NoSuchConnector
-from tickwork.imports import Imports
 
 
 def connect(world: World, tenant: UUID, **columns: Any) -> UUID:
@@ -37,7 +37,7 @@ def test_a_member_asks_for_an_import_of_the_connectors_provider_in_its_lane(worl
 
 
 def test_the_same_import_is_not_queued_twice_but_once_more_behind_one_that_runs(world: World) -> None:
-    imports, id = Imports(world.service.database), connect(world, world.tenant())
+    imports, id = world.service.connectors, connect(world, world.tenant())
 
     first, repeated = imports.request_import(id, "/a"), imports.request_import(id, "/a")
     other = imports.request_import(id, "/b")
@@ -52,7 +52,7 @@ def test_the_same_import_is_not_queued_twice_but_once_more_behind_one_that_runs(
 
 def test_one_import_of_a_connector_runs_at_a_time(world: World) -> None:
     tenant = world.tenant()
-    imports = Imports(world.service.database)
+    imports = world.service.connectors
     ids = [connect(world, tenant) for _ in range(2)]
     for id in ids:
         for path in ("/a", "/b"):
@@ -68,14 +68,14 @@ def test_a_connector_that_is_not_active_takes_no_imports(world: World, status: s
     id = connect(world, world.tenant(), status=status)
 
     with pytest.raises(InvalidRequest, match=status):
-        Imports(world.service.database).request_import(id)
+        world.service.connectors.request_import(id)
 
 
 def test_a_missing_connector_is_no_connector(world: World) -> None:
     world.tenant()
 
     with pytest.raises(NoSuchConnector):
-        Imports(world.service.database).request_import(uuid4())
+        world.service.connectors.request_import(uuid4())
 
 
 @pytest.mark.parametrize("files", ['"/a.txt"', "[7]", '{"a": 1}'])
@@ -87,7 +87,7 @@ def test_files_are_a_list_of_paths(world: World, files: str) -> None:
 
 
 def test_a_notification_enqueues_one_import_for_each_connector_of_the_account(world: World) -> None:
-    imports = Imports(world.queue.database)
+    imports = Client(world.queue.database).connectors
     mine = with_folder(world, world.tenant(), account_id="dbid:1")
     also_mine = with_folder(world, world.tenant("other"), account_id="dbid:1")
     for columns in ({"account_id": "dbid:2"}, {"account_id": "dbid:1", "status": "disabled"}):
@@ -109,13 +109,13 @@ def test_a_tenant_without_room_costs_the_others_of_a_notification_nothing(world:
     meant = with_folder(world, other, account_id="dbid:1")
     world.run("update organizations set max_queued = 0 where id = %s", full)
 
-    Imports(world.queue.database).note_changes("dropbox", ["dbid:1"])
+    Client(world.queue.database).connectors.note_changes("dropbox", ["dbid:1"])
 
     assert [row["payload"]["connector_id"] for row in world.rows("select payload from jobs")] == [str(meant)]
 
 
 def test_a_notification_names_a_connector_of_its_provider(world: World) -> None:
-    imports, tenant = Imports(world.queue.database), world.tenant()
+    imports, tenant = Client(world.queue.database).connectors, world.tenant()
     ids = {provider: with_folder(world, tenant, provider=provider) for provider in ("dropbox", "onedrive")}
 
     imports.note_changes("onedrive", connector_ids=[*ids.values(), uuid4()])
@@ -124,7 +124,7 @@ def test_a_notification_names_a_connector_of_its_provider(world: World) -> None:
 
 
 def test_changes_that_come_while_an_import_runs_are_not_forgotten(world: World) -> None:
-    imports, id = Imports(world.queue.database), with_folder(world, world.tenant())
+    imports, id = Client(world.queue.database).connectors, with_folder(world, world.tenant())
     imports.note_changes("dropbox", connector_ids=[id])
     world.claim("import")
 

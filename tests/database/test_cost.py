@@ -7,10 +7,10 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.crowd import enqueue
 from tests.database.test_listing import nodes_of
 from tests.world import World
-from tickwork.database import Connection
+from tests.world.crowd import enqueue
+from tickwork.database.connection import Connection
 
 MIGRATIONS = Path(__file__).parents[2] / "supabase" / "migrations"
 FUNCTION = re.compile(r"^create function (\S+?)\(.*?(?:^\$\$;|^return .*?;\n)", re.MULTILINE | re.DOTALL)

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.documents import Documents
+from tickwork.client.documents import Documents
 from tickwork.errors import InvalidRequest, NoSuchDocument
 
 
@@ -28,7 +28,7 @@ def document(world: World, tenant: UUID, **columns: Any) -> UUID:
 
 @pytest.fixture
 def documents(world: World) -> Documents:
-    return Documents(world.service.database)
+    return world.service.documents
 
 
 def test_an_extraction_is_asked_for_with_its_job_and_its_price(world: World, documents: Documents) -> None:
@@ -163,7 +163,7 @@ def test_the_overview_shows_the_latest_extraction_and_a_job_that_died(world: Wor
 
     extraction = documents.request_extraction(id)
     assert documents.overview(tenant)[0]["extraction_status"] == "queued"
-    world.service.cancel_job(extraction["job_id"])
+    world.service.jobs.cancel_job(extraction["job_id"])
 
     assert documents.overview(tenant)[0]["extraction_status"] == "failed"
 

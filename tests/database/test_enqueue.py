@@ -41,8 +41,8 @@ def test_a_job_takes_its_family_and_attempts_from_its_type(world: World) -> None
 def test_one_job_and_many_are_enqueued_alike(world: World, options: dict[str, Any]) -> None:
     tenant, type = world.tenant(), world.type(priority=3, max_attempts=7)
 
-    one = world.service.enqueue_job(tenant, type, **options)
-    many = world.service.enqueue_jobs([{"tenant_id": str(tenant), "type": type, **options} for _ in range(2)])
+    one = world.service.jobs.enqueue_job(tenant, type, **options)
+    many = world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type, **options} for _ in range(2)])
 
     rows = [enqueued_row(world, id) for id in (one.id, *(each.id for each in many))]
     assert rows == [rows[0]] * 3
@@ -76,10 +76,10 @@ def test_what_is_null_is_as_if_it_were_left_out(world: World) -> None:
 
 
 def test_a_repeated_idempotency_key_answers_the_first_job_unchanged(world: World) -> None:
-    first = world.service.enqueue_job(world.tenant(), world.type(), {"n": 1}, idempotency_key="k")
+    first = world.service.jobs.enqueue_job(world.tenant(), world.type(), {"n": 1}, idempotency_key="k")
     world.queue.complete_job(world.claim(), {"ok": True})
 
-    again = world.service.enqueue_job(first.tenant_id, first.type, {"n": 2}, idempotency_key="k")
+    again = world.service.jobs.enqueue_job(first.tenant_id, first.type, {"n": 2}, idempotency_key="k")
 
     assert (first.deduplicated, again.deduplicated) == (False, True)
     assert (again.id, again.status, again.payload) == (first.id, "done", {"n": 1})
@@ -92,7 +92,7 @@ def test_an_idempotency_key_belongs_to_one_tenant_and_type(world: World) -> None
     world.type("thank_person")
 
     jobs = [
-        world.service.enqueue_job(tenant, type, idempotency_key="k")
+        world.service.jobs.enqueue_job(tenant, type, idempotency_key="k")
         for tenant in (here, there)
         for type in ("greet_person", "thank_person")
     ]
@@ -100,7 +100,7 @@ def test_an_idempotency_key_belongs_to_one_tenant_and_type(world: World) -> None
     assert len({job.id for job in jobs}) == 4
 
 
-def test_a_dedupe_key_is_held_while_queued_running_and_waiting_for_a_retry(world: World) -> None:  # E4
+def test_a_dedupe_key_is_held_while_queued_running_and_waiting_for_a_retry(world: World) -> None:
     first = world.job(dedupe_key="d")
     answers = [world.job(dedupe_key="d")]
     running = world.claim()
@@ -124,12 +124,12 @@ def test_a_repeat_is_answered_even_when_the_type_takes_no_new_jobs(world: World)
     first = world.job(idempotency_key="k")
     world.run("update job_types set is_active = false where key = %s", first.type)
 
-    again = world.service.enqueue_job(first.tenant_id, first.type, idempotency_key="k")
+    again = world.service.jobs.enqueue_job(first.tenant_id, first.type, idempotency_key="k")
 
     assert (again.id, again.deduplicated) == (first.id, True)
 
 
-def test_batches_whose_keys_cross_do_not_deadlock(world: World) -> None:  # E3, with two kinds of keys
+def test_batches_whose_keys_cross_do_not_deadlock(world: World) -> None:  # with two kinds of keys
     tenant, type = str(world.tenant()), world.type()
     together = threading.Barrier(2, timeout=30)
 
@@ -151,12 +151,12 @@ def test_batches_whose_keys_cross_do_not_deadlock(world: World) -> None:  # E3, 
     assert world.value("select count(*) from jobs") == 20 * len(keys)
 
 
-def test_a_key_whose_holder_rolls_back_is_not_lost(world: World) -> None:  # E1
+def test_a_key_whose_holder_rolls_back_is_not_lost(world: World) -> None:
     tenant, type = world.tenant(), world.type()
     holder = world.connect()
     holder.autocommit = False
     holder.execute("select enqueue_job(%s, %s, idempotency_key => 'k')", [tenant, type])
-    waiting = in_thread(lambda: world.service.enqueue_job(tenant, type, idempotency_key="k"))
+    waiting = in_thread(lambda: world.service.jobs.enqueue_job(tenant, type, idempotency_key="k"))
     wait_for_lock(world)
 
     holder.rollback()
@@ -171,7 +171,7 @@ def test_a_key_whose_holder_commits_is_answered_with_that_job(world: World) -> N
     holder = world.connect()
     holder.autocommit = False
     first = holder.execute("select id from enqueue_job(%s, %s, dedupe_key => 'k')", [tenant, type]).fetchone()
-    waiting = in_thread(lambda: world.service.enqueue_job(tenant, type, dedupe_key="k"))
+    waiting = in_thread(lambda: world.service.jobs.enqueue_job(tenant, type, dedupe_key="k"))
     wait_for_lock(world)
 
     holder.commit()
@@ -201,7 +201,7 @@ def test_a_type_is_enqueued_by_those_it_names(world: World, enqueued_by: str, ma
                 assert refusal.value.sqlstate == "TWENQ"
 
     assert world.value("select count(*) from jobs") == 2 * len(may)
-    assert world.service.enqueue_job(tenant, type).status == "queued"
+    assert world.service.jobs.enqueue_job(tenant, type).status == "queued"
 
 
 def test_a_dedupe_key_is_not_lost_to_a_job_whose_idempotency_key_was_taken_meanwhile(world: World) -> None:
@@ -209,24 +209,24 @@ def test_a_dedupe_key_is_not_lost_to_a_job_whose_idempotency_key_was_taken_meanw
     holder = world.connect()
     holder.autocommit = False
     holder.execute("select enqueue_job(%s, %s, idempotency_key => 'k')", [tenant, type])
-    waiting = in_thread(lambda: world.service.enqueue_job(tenant, type, idempotency_key="k", dedupe_key="d"))
+    waiting = in_thread(lambda: world.service.jobs.enqueue_job(tenant, type, idempotency_key="k", dedupe_key="d"))
     wait_for_lock(world)
 
     holder.commit()
     repeated = waiting()
-    other = world.service.enqueue_job(tenant, type, dedupe_key="d")
+    other = world.service.jobs.enqueue_job(tenant, type, dedupe_key="d")
 
     assert repeated.deduplicated
     assert not other.deduplicated
     assert world.value("select count(*) from jobs") == 2
 
 
-def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world: World) -> None:  # E2
+def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     batch = [{"tenant_id": tenant, "type": type, "payload": {"n": n}} for n in range(4)]
     batch[1]["idempotency_key"] = batch[3]["idempotency_key"] = "same"
 
-    jobs = world.service.enqueue_jobs(batch)
+    jobs = world.service.jobs.enqueue_jobs(batch)
 
     payloads = {row["id"]: row["payload"]["n"] for row in world.rows("select id, payload from jobs")}
     assert [payloads[job.id] for job in jobs] == [0, 1, 2, 1]
@@ -237,14 +237,14 @@ def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world
 def test_a_batch_is_claimed_in_the_order_it_was_given(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     keys = ["z", "a", "m", "b"]
-    world.service.enqueue_jobs([{"tenant_id": tenant, "type": type, "idempotency_key": key} for key in keys])
+    world.service.jobs.enqueue_jobs([{"tenant_id": tenant, "type": type, "idempotency_key": key} for key in keys])
 
     claimed = [world.claim().idempotency_key for _ in keys]
 
     assert claimed == keys
 
 
-def test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(world: World) -> None:  # E3
+def test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     rounds, keys = 20, [f"{n:03}" for n in range(100)]
     together = threading.Barrier(2, timeout=30)
@@ -269,7 +269,7 @@ def test_a_batch_with_one_bad_job_writes_nothing(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
 
     with pytest.raises(InvalidRequest, match="type: there is no job type 'unknown'"):
-        world.service.enqueue_jobs([{"tenant_id": tenant, "type": type}, {"tenant_id": tenant, "type": "unknown"}])
+        world.service.jobs.enqueue_jobs([{"tenant_id": tenant, "type": type}, {"tenant_id": tenant, "type": "unknown"}])
 
     assert world.value("select count(*) from jobs") == 0
 
@@ -286,7 +286,7 @@ def test_a_batch_with_one_bad_job_writes_nothing(world: World) -> None:
 )
 def test_a_batch_that_is_none_is_refused(world: World, jobs: Any, code: str, message: str) -> None:
     with pytest.raises(InvalidRequest) as refusal:
-        world.service.enqueue_jobs(jobs)
+        world.service.jobs.enqueue_jobs(jobs)
 
     assert (refusal.value.sqlstate, str(refusal.value)) == (code, message)
 
@@ -369,7 +369,7 @@ def test_an_unknown_tenant_is_refused_by_name(world: World) -> None:
     stranger = uuid4()
 
     with pytest.raises(QueueError, match=f"tenant_id: there is no tenant {stranger}") as refusal:
-        world.service.enqueue_job(stranger, world.type())
+        world.service.jobs.enqueue_job(stranger, world.type())
 
     assert refusal.value.sqlstate == "TWTNT"
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.database import Connection
+from tickwork.database.connection import Connection
 
 Enqueue = Callable[[Connection, UUID, str], Any]
 
@@ -139,7 +139,7 @@ def test_somebody_else_cannot_be_named_as_the_one_who_enqueued_it(world: World) 
 
 def test_a_follow_up_may_be_of_a_type_that_only_the_service_enqueues(world: World) -> None:
     """The worker acts for the queue, not for whoever enqueued the job before."""
-    from tickwork.jobs import FollowUp
+    from tickwork.jobs.rows import FollowUp
 
     world.type("greet_person")
     world.type("thank_person", enqueued_by="service")

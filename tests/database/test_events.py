@@ -6,15 +6,14 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from tests.crowd import transaction
 from tests.database.test_plans import scans_of
-from tests.receivers import deliveries, emit, endpoint
 from tests.world import World
-from tickwork import events
+from tests.world.crowd import transaction
+from tests.world.receivers import deliveries, emit, endpoint
 from tickwork.errors import InvalidRequest, LeaseLost
-from tickwork.jobs import FollowUp
+from tickwork.jobs.rows import FollowUp
 from tickwork.queue import lease_of
-from tickwork.webhooks import Webhooks
+from tickwork.tools import events
 
 
 def types(world: World, tenant: UUID | None = None) -> list[str]:
@@ -88,7 +87,7 @@ def test_what_is_no_event_is_refused(world: World, arguments: dict[str, Any], co
     given = {"tenant_id": world.tenant(), **arguments}
 
     with pytest.raises(InvalidRequest) as refused:
-        Webhooks(world.service.database).emit_event(**given)
+        world.service.events.emit_event(**given)
 
     assert refused.value.sqlstate == code
     assert types(world) == []
@@ -147,17 +146,17 @@ def test_each_way_in_which_a_job_ends_is_an_event_for_tenants_that_listen(world:
         world.queue.complete_job(world.running_job(tenant=one))
         world.queue.fail_job(world.running_job(tenant=one), error, retryable=False)
         world.queue.fail_job(world.running_job(tenant=one, max_attempts=1), error)
-        world.service.cancel_job(world.job(tenant=one).id)
+        world.service.jobs.cancel_job(world.job(tenant=one).id)
         cancelled = world.running_job(tenant=one)
-        world.service.cancel_job(cancelled.id)
+        world.service.jobs.cancel_job(cancelled.id)
         world.queue.release_job(cancelled)
         world.expire(world.running_job(tenant=one, max_attempts=1))
-        world.service.reap_expired_leases()
+        world.service.maintenance.reap_expired_leases()
         # Neither of these is an end.
         retried = world.running_job(tenant=one)
         world.queue.fail_job(retried, error, retry_after_seconds=1000)
         world.run("update jobs set attempts = max_attempts where id = %s", retried.id)
-        world.service.reap_expired_leases()
+        world.service.maintenance.reap_expired_leases()
 
     assert types(world, deaf) == []
     assert types(world, tenant) == [
@@ -321,10 +320,10 @@ def test_a_full_queue_neither_refuses_the_end_of_a_job_nor_loses_the_delivery(wo
     assert (world.reload(job).status, types(world)) == ("done", ["job.done"])
     assert [(each["status"], each["job_id"]) for each in deliveries(world)] == [("pending", None)]
 
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
     assert world.queue.claim_next_job("webhook") is None
     world.run("update organizations set max_queued = 10")
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
 
     claimed = world.claim("webhook")
     assert [each["job_id"] for each in deliveries(world)] == [claimed.id]
@@ -359,7 +358,7 @@ def test_a_tick_looks_at_a_hundred_tenants_with_late_deliveries_and_then_at_othe
     connection.commit()
     world.run("update organizations set max_queued = 10")
     for _ in range(20):
-        world.service.reap_expired_leases()
+        world.service.maintenance.reap_expired_leases()
 
     families = world.value("select count(distinct family) from tickwork.family_types")
     assert looked_at is not None
@@ -377,11 +376,11 @@ def test_late_deliveries_fill_the_room_there_is_and_keep_no_other_tenant_waiting
         emit(world, tenant)
     world.run("update organizations set max_queued = 3 where id = %s", other)
 
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
     assert world.value("select array_agg(tenant_id) from jobs") == [other]
 
     world.run("update organizations set max_queued = 3")
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
     assert world.value("select count(*) from jobs where tenant_id = %s", full) == 3
 
 
@@ -391,11 +390,11 @@ def test_an_inactive_type_keeps_deliveries_waiting(world: World) -> None:
     world.run("update job_types set is_active = false where key = 'deliver_webhook'")
 
     emit(world, tenant)
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
     assert deliveries(world)[0]["job_id"] is None
 
     world.run("update job_types set is_active = true where key = 'deliver_webhook'")
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
     assert world.claim("webhook").id == deliveries(world)[0]["job_id"]
 
 
@@ -406,9 +405,7 @@ def test_old_events_are_purged_but_not_what_is_still_to_be_delivered(world: Worl
     emit(world, tenant, "old.untold")
     world.run("update events set occurred_at = now() - interval '31 days'")
     emit(world, tenant, "new.untold")
-    webhooks = Webhooks(world.service.database)
-
-    assert webhooks.purge_events("30 days") == 1  # type: ignore[arg-type]
+    assert world.service.events.purge_events("30 days") == 1  # type: ignore[arg-type]
 
     assert sorted(types(world)) == ["new.untold", "old.untold"]
 
@@ -425,7 +422,7 @@ def test_ticks_purge_what_is_30_days_old_a_portion_at_a_time(world: World) -> No
     for _ in range(4):
         world.run("update tickwork.event_purge set purged_at = purged_at - interval '31 seconds'")
         for _ in range(3):
-            world.service.reap_expired_leases()
+            world.service.maintenance.reap_expired_leases()
         left.append(world.value("select count(*) from events"))
 
     assert left == [453 - 198, 453 - 398, 3, 3]
@@ -456,7 +453,7 @@ def test_nobody_who_purges_events_waits_for_a_delivery_that_is_being_changed(wor
 
     assert len(types(world)) == 1
     changing.rollback()
-    assert Webhooks(world.service.database).purge_events("30 days") == 1  # type: ignore[arg-type]
+    assert world.service.events.purge_events("30 days") == 1  # type: ignore[arg-type]
 
 
 def test_a_tenant_that_does_not_listen_pays_one_look_into_an_index(world: World) -> None:

@@ -8,8 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from tests.agreement import disagreements
-from tests.crowd import (
+from tests.world import World
+from tests.world.agreement import disagreements
+from tests.world.crowd import (
     claim_all,
     enqueue,
     fill_by_hand,
@@ -18,9 +19,8 @@ from tests.crowd import (
     until_waiting_or_done,
     with_workers,
 )
-from tests.waiting import until
-from tests.world import World
-from tickwork.jobs import Job
+from tests.world.waiting import until
+from tickwork.jobs.rows import Job
 from tickwork.queue import Queue
 
 
@@ -28,7 +28,7 @@ def test_jobs_filled_in_by_hand_are_found_when_the_queue_is_rebuilt(world: World
     fill_by_hand(world, world.tenant(), world.type(), 2)
 
     before = world.queue.claim_next_job("test")
-    world.service.rebuild_queue()
+    world.service.maintenance.rebuild_queue()
 
     assert before is None
     assert len(claim_all(world)) == 2
@@ -50,7 +50,7 @@ def test_a_batch_of_now_and_later_is_found_now(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     later = {"tenant_id": tenant, "type": type, "run_at": "2099-01-01T00:00Z"}
 
-    _, now, _ = world.service.enqueue_jobs([later, {"tenant_id": tenant, "type": type}, later])
+    _, now, _ = world.service.jobs.enqueue_jobs([later, {"tenant_id": tenant, "type": type}, later])
 
     assert [job.id for job in claim_all(world)] == [now.id]
 
@@ -123,7 +123,7 @@ def test_no_job_is_overlooked_while_jobs_come_and_go(world: World) -> None:
         enqueued = []
         for _ in range(300):
             lane = chance.choice([None, "connector:1", "endpoint:2"])
-            enqueued.append(world.service.enqueue_job(chance.choice(tenants), type, lane=lane).id)
+            enqueued.append(world.service.jobs.enqueue_job(chance.choice(tenants), type, lane=lane).id)
             if chance.random() < 0.2:
                 until(lambda: len(claimed) == len(enqueued), "a job was overlooked")
         workers.result()
@@ -150,7 +150,7 @@ def test_a_later_job_of_a_new_tenant_is_found(world: World) -> None:
     world.queue.complete_job(world.running_job())
     assert world.queue.claim_next_job("test") is None
     tenant, soon = world.tenant(), datetime.now(UTC) + timedelta(seconds=0.5)
-    now, later = world.service.enqueue_jobs(
+    now, later = world.service.jobs.enqueue_jobs(
         [{"tenant_id": str(tenant), "type": "greet_person", "run_at": at} for at in (None, soon.isoformat())]
     )
 
@@ -172,9 +172,9 @@ def test_a_single_job_is_not_started_past_what_is_in_its_way(world: World, obsta
     assert world.queue.claim_next_job("test") is None
     match obstacle:
         case "pause_type":
-            world.service.pause_jobs(type="greet_person")
+            world.service.pauses.pause_jobs(type="greet_person")
         case "pause_tenant":
-            world.service.pause_jobs(tenant_id=tenant)
+            world.service.pauses.pause_jobs(tenant_id=tenant)
         case _:
             world.run("update job_types set max_running = 1")
             world.running_job(tenant=tenant)
@@ -194,7 +194,7 @@ def test_a_lane_that_is_held_while_a_job_is_filed_has_it_once(world: World) -> N
     world.run("select pg_advisory_lock(1)")
 
     with ThreadPoolExecutor(1) as pool:
-        enqueuing = pool.submit(world.service.enqueue_job, tenant, type, lane="connector:1")
+        enqueuing = pool.submit(world.service.jobs.enqueue_job, tenant, type, lane="connector:1")
         until_waiting_or_done(world, enqueuing)
         with world.admin.transaction():
             world.run(
@@ -211,16 +211,16 @@ def test_a_lane_that_is_held_while_a_job_is_filed_has_it_once(world: World) -> N
 @pytest.mark.parametrize("verb", ["cancel", "delete", "reschedule", "edit"])
 def test_a_job_that_leaves_a_full_lane_makes_room_for_the_next(world: World, verb: str) -> None:
     tenant, _ = world.tenant(), world.type()
-    world.service.limit_lane("test", tenant, "connector:1", max_running=1)
+    world.service.pauses.limit_lane("test", tenant, "connector:1", max_running=1)
     first, second = (world.job(tenant=tenant, lane="connector:1") for _ in range(2))
 
     match verb:
         case "cancel":
-            world.service.cancel_job(first.id)
+            world.service.jobs.cancel_job(first.id)
         case "delete":
             world.run("delete from jobs where id = %s", first.id)
         case "reschedule":
-            world.service.reschedule_job(first.id, "2999-01-01")
+            world.service.jobs.reschedule_job(first.id, "2999-01-01")
         case "edit":
             world.run("update jobs set lane = null, run_at = '2999-01-01' where id = %s", first.id)
 
@@ -229,7 +229,7 @@ def test_a_job_that_leaves_a_full_lane_makes_room_for_the_next(world: World, ver
 
 def test_a_job_that_is_parked_while_its_lane_is_released_is_found(world: World) -> None:
     tenant, type = world.tenant(), world.type()
-    world.service.hold_lane("test", tenant, "connector:1", "infinity")
+    world.service.pauses.hold_lane("test", tenant, "connector:1", "infinity")
     enqueuing = [transaction(world), transaction(world)]
     for each in enqueuing:
         each.execute("select from enqueue_job(%s, %s, lane => 'connector:1')", [tenant, type])
@@ -237,7 +237,7 @@ def test_a_job_that_is_parked_while_its_lane_is_released_is_found(world: World) 
     enqueuing[0].commit()
     claimed = []
     for _ in range(2):
-        world.service.release_lane("test", tenant, "connector:1")
+        world.service.pauses.release_lane("test", tenant, "connector:1")
         claimed += claim_all(world)
     enqueuing[1].commit()
     let_time_pass(world, 2)
@@ -248,7 +248,7 @@ def test_a_job_that_is_parked_while_its_lane_is_released_is_found(world: World) 
 
 def test_an_alarm_of_a_lane_that_has_room_rings_once(world: World) -> None:
     tenant, _ = world.tenant(), world.type()
-    world.service.limit_lane("test", tenant, "connector:1", max_running=5)
+    world.service.pauses.limit_lane("test", tenant, "connector:1", max_running=5)
     world.job(tenant=tenant, lane="connector:1", run_at="2099-01-01")
     let_time_pass(world, 75 * 366 * 86400)
 
@@ -260,8 +260,8 @@ def test_many_jobs_of_a_lane_without_a_rule_stay_where_they_are_found(world: Wor
     tenant, _ = world.tenant(), world.type()
     enqueue(world, tenant, 150, lane="connector:1")
 
-    world.service.release_lane("test", tenant, "connector:1")
-    world.service.limit_lane("test", tenant, "connector:1")
+    world.service.pauses.release_lane("test", tenant, "connector:1")
+    world.service.pauses.limit_lane("test", tenant, "connector:1")
 
     assert disagreements(world) == []
     assert len(claim_all(world)) == 150
@@ -269,7 +269,7 @@ def test_many_jobs_of_a_lane_without_a_rule_stay_where_they_are_found(world: Wor
 
 def test_a_job_of_a_lane_with_a_rule_is_in_one_place(world: World) -> None:
     tenant, type = world.tenant(), world.type()
-    world.service.hold_lane("test", tenant, "connector:1", "infinity")
+    world.service.pauses.hold_lane("test", tenant, "connector:1", "infinity")
 
     world.job(type, tenant, lane="connector:1")
 

@@ -1,14 +1,17 @@
 """What a handler writes and its completion are one transaction, under the lease, for the job's tenant only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.database import Connection
+from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost, WriteFailed
+from tickwork.jobs.outcomes import Write
+from tickwork.jobs.rows import Job
+from tickwork.queue import lease_of
 
 
 @pytest.fixture
@@ -36,11 +39,15 @@ def note(tenant_id: Any, text: str = "hello") -> Callable[[Connection], None]:
     return write
 
 
+def complete(world: World, job: Job, writes: Sequence[Write]) -> None:
+    world.queue.settle_jobs([{**lease_of(job), "status": "done", "result": {"n": 2}}], writes)
+
+
 @pytest.mark.usefixtures("notes")
 def test_writes_commit_with_the_completion(world: World) -> None:
     job = world.running_job()
 
-    world.queue.complete_job(job, {"n": 2}, writes=[note(job.tenant_id, "a"), note(job.tenant_id, "b")])
+    complete(world, job, [note(job.tenant_id, "a"), note(job.tenant_id, "b")])
 
     assert world.reload(job).status == "done"
     assert [row["text"] for row in world.rows("select text from notes order by text")] == ["a", "b"]
@@ -50,10 +57,10 @@ def test_writes_commit_with_the_completion(world: World) -> None:
 def test_a_zombie_writes_nothing(world: World) -> None:
     zombie = world.running_job()
     world.expire(zombie)
-    world.queue.complete_job(world.claim(), writes=[note(zombie.tenant_id, "right")])
+    complete(world, world.claim(), [note(zombie.tenant_id, "right")])
 
     with pytest.raises(LeaseLost):
-        world.queue.complete_job(zombie, writes=[note(zombie.tenant_id, "wrong")])
+        complete(world, zombie, [note(zombie.tenant_id, "wrong")])
 
     assert [row["text"] for row in world.rows("select text from notes")] == ["right"]
 
@@ -63,7 +70,7 @@ def test_a_write_that_fails_undoes_everything(world: World) -> None:
     job = world.running_job()
 
     with pytest.raises(WriteFailed):
-        world.queue.complete_job(job, writes=[note(job.tenant_id), note(None)])
+        complete(world, job, [note(job.tenant_id), note(None)])
 
     assert world.reload(job) == job
     assert world.value("select count(*) from notes") == 0
@@ -74,7 +81,7 @@ def test_a_write_for_another_tenant_is_refused(world: World) -> None:
     job = world.running_job()
 
     with pytest.raises(WriteFailed, match="row-level security"):
-        world.queue.complete_job(job, writes=[note(world.tenant("other"))])
+        complete(world, job, [note(world.tenant("other"))])
 
     assert world.reload(job) == job
 
@@ -123,9 +130,9 @@ def test_nobody_takes_a_job_whose_effects_are_being_written(world: World) -> Non
     world.expire(job)
 
     def look(connection: Connection) -> None:
-        assert world.service.reap_expired_leases() == 0
+        assert world.service.maintenance.reap_expired_leases() == 0
         assert world.other_queue.claim_next_job("test") is None
 
-    world.queue.complete_job(job, writes=[look, note(job.tenant_id)])
+    complete(world, job, [look, note(job.tenant_id)])
 
     assert world.reload(job).status == "done"

@@ -14,12 +14,13 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.conftest import TEMPLATE, cloned
+from tests.database.isolation_arguments import BY_TYPE, arguments_for
 from tests.database.test_privileges import CLIENT_COLUMNS, DOCUMENT_COLUMNS, OURS, broken_rules, unlisted_grants
-from tests.receivers import emit, endpoint
 from tests.world import World
-from tickwork.database import Connection
+from tests.world.receivers import emit, endpoint
+from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 INSIDER, COLLEAGUE, REMOVED, STRANGER = (UUID(int=number) for number in range(1, 5))
@@ -63,46 +64,6 @@ REFUSED = (
 # They read nothing: the answer to another id is another number.
 HASHES = ("tickwork.search_key", "tickwork.search_vector")
 AN_ID = "[0-9a-f]{8}-[0-9a-f-]{27}"
-# What to give for a parameter or a field of this name, whatever the function. Nothing stands for null. What is not
-# named here is a row of the target, or a value by its type.
-ARGUMENTS = """
-    tenant_id={tenant} job_id={job} after_id={job} lease_token={token} token={token} family={word} type=do_{word}
-    status=failed tenant_number={number} id={new} id:bigint=1 ids={{"{job}"}} job_ids={{"{job}"}} settled={{"{job}"}}
-    jobs=[{{"tenant_id":"{tenant}","type":"do_{word}"}}] jobs:integer=1 types={{do_{word}}} types:jsonb="integer"
-    follow_ups=[{{"tenant_id":"{rival}","type":"do_{word}"}}] heartbeats=[{{"job_id":"{job}","lease_token":"{token}"}}]
-    outcomes:jsonb=[{{"job_id":"{job}","lease_token":"{token}","status":"done"}}]
-    outcome={{"job_id":"{job}","lease_token":"{token}","status":"done"}}
-    state=running finished_at= scope=tenant ending=done lane={word} source_ref= members= worker= service= signed_in=
-    target:regclass=public.jobs roles=postgres verbs={{}}
-    idempotency_key=key dedupe_key=key payload={{}} schema= priority=0 place=(9999,1) record=(9999,1)
-    result={{}} error={{}} error_code=no error_message=no older_than=0s seconds=1 progress=0.5 max_priority=100
-    batch_size=100 most=100 max_jobs=100 lease_seconds=60 backoff=[60] keep_days={{}} message=half
-    url=https://{word}.example headers={{}} timeout_milliseconds=1000 jitter_seconds=0
-    objects=[] names={{}} document_id={document} doc_type=own_{word} engine=local evidence={{}}
-    owner=tenant name=a_name new_name=another_name value=secret expires_at=2030-01-01
-    query=secret max_hits=10 skip=0 text=secret element_type=Title key=abcdef word=secret stem=secret search=
-    marks={{"secret"}} sought:tickwork.search_queries=(,,,,"{{""'{search_key}:secret'""}}",)
-    webhook_endpoint_id={endpoint} webhook_delivery_id={delivery} delivery_ids={{"{delivery}"}} since=2020-01-01
-    only_failed=false verdict=refused http_status=404 response_headers={{}}
-    aggregate=word event_type=job.done event_types={{"job.*"}}
-    connector_id={connector} remote_path= files=["/a.txt"] provider=dropbox account_ids={{"{word}"}}
-    connector_ids={{"{connector}"}}
-    verb=cancelled relation=public.jobs part=type place:text=parked
-    source=manual key_starts_with=key oldest_first=false
-    created_after=2000-01-01 created_before=2100-01-01 finished_after=2000-01-01 finished_before=2100-01-01
-    path=payload keyword=type pattern=a others=[] value_type=string list=[] value:jsonb={{}} value:numeric=1
-"""
-BY_TYPE = {
-    "text": "word",
-    "integer": "1",
-    "bigint": "1",
-    "double precision": "1",
-    "boolean": "true",
-    "timestamp with time zone": "2030-01-01",
-    "interval": "0s",
-    "jsonb": "{}",
-    "bytea": "x",
-}
 # Functions that take one of these parameters, and null for the others.
 ONE_SCOPE, SCOPES = ("pause_jobs", "resume_jobs", "scope_of"), {"family", "type", "tenant_id"}
 RELATIONS = f"""
@@ -318,8 +279,8 @@ def populate_calls(world: World) -> None:
 
 def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     tenant, type = world.tenant(word), world.type(f"do_{word}", family=word, max_running=1000)
-    world.service.limit_lane(word, tenant, word, max_running=5, starts_per_minute=100)
-    world.service.hold_lane(word, tenant, "held", "infinity")
+    world.service.pauses.limit_lane(word, tenant, word, max_running=5, starts_per_minute=100)
+    world.service.pauses.hold_lane(word, tenant, "held", "infinity")
     world.job(type, tenant, payload={"secret": word}, lane=word)
     world.claim(word, lease_seconds=3600)
     world.job(type, tenant, lane="held", run_at=datetime(2100, 1, 1, tzinfo=UTC))
@@ -483,9 +444,7 @@ class Arguments:
 
     def __init__(self, scene: Scene, target: Target, job: UUID, rival: Target) -> None:
         self.scene, self.target, self.job = scene, target, job
-        key = str(target.tenant)[-6:]
-        filled = ARGUMENTS.format(**target._asdict(), job=job, rival=rival.tenant, new=uuid4(), search_key=key)
-        self.values = dict(pair.split("=", 1) for pair in filled.split())
+        self.values = arguments_for(target, job, rival.tenant)
 
     def expression(self, name: str, type: str) -> str:
         element = type.removesuffix("[]")

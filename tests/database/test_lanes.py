@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.crowd import claim_all, enqueue, let_time_pass, transaction
 from tests.database.test_plans import scans_of, touched_rows
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue, let_time_pass, transaction
 from tickwork.errors import InvalidRequest, LeaseLost
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 LANE = "connector:1"
 
@@ -21,7 +21,7 @@ def in_a_minute(world: World) -> datetime:
 
 
 def hold(world: World, tenant: UUID) -> None:
-    world.service.hold_lane("test", tenant, LANE, in_a_minute(world), "the provider says so")
+    world.service.pauses.hold_lane("test", tenant, LANE, in_a_minute(world), "the provider says so")
 
 
 def lanes(jobs: list[Job]) -> list[str]:
@@ -101,7 +101,7 @@ def test_a_longer_hold_takes_the_place_of_a_shorter_one(world: World) -> None:
     hold(world, tenant)
     claim_all(world)
 
-    world.service.hold_lane("test", tenant, LANE, "infinity", "it is gone")
+    world.service.pauses.hold_lane("test", tenant, LANE, "infinity", "it is gone")
     let_time_pass(world, 100)
 
     assert claim_all(world) == []
@@ -114,25 +114,25 @@ def test_a_hold_until_a_time_that_has_passed_holds_nothing(world: World, until: 
     enqueue(world, tenant, 3, lane=LANE)
     world.claim()
 
-    world.service.hold_lane("test", tenant, LANE, until)
+    world.service.pauses.hold_lane("test", tenant, LANE, until)
 
     assert len(claim_all(world)) == 2
-    assert world.service.list_holds() == []
+    assert world.service.pauses.list_holds() == []
 
 
 def test_a_released_lane_runs_at_once(world: World) -> None:
     tenant, _ = world.tenant(), world.type()
     enqueue(world, tenant, 3, lane=LANE)
     world.claim()
-    world.service.hold_lane("test", tenant, LANE, "infinity")
+    world.service.pauses.hold_lane("test", tenant, LANE, "infinity")
     enqueue(world, tenant, 1, lane=LANE)
     held = claim_all(world)
 
-    world.service.release_lane("test", tenant, LANE)
+    world.service.pauses.release_lane("test", tenant, LANE)
 
     assert held == []
     assert len(claim_all(world)) == 3
-    assert world.service.list_holds() == []
+    assert world.service.pauses.list_holds() == []
 
 
 def test_a_job_of_a_held_lane_ends_as_it_would_and_opens_nothing(world: World) -> None:
@@ -173,7 +173,7 @@ def test_a_worker_holds_the_lane_of_its_job(world: World) -> None:
     world.queue.release_job(job)
 
     assert set(lanes(claim_all(world))) <= {"connector:2"}
-    (held,) = world.service.list_holds()
+    (held,) = world.service.pauses.list_holds()
     assert held["reason"] == "429"
     assert 0 < (held["held_until"] - held["created_at"]).total_seconds() <= 30
 
@@ -183,7 +183,7 @@ def test_a_hold_begins_anew_when_the_one_before_is_over(world: World) -> None:
 
     def held_since() -> datetime:
         hold(world, tenant)
-        found: datetime = world.service.list_holds()[0]["created_at"]
+        found: datetime = world.service.pauses.list_holds()[0]["created_at"]
         return found
 
     first, prolonged = held_since(), held_since()
@@ -201,7 +201,7 @@ def test_only_the_holder_of_the_lease_may_hold_the_lane(world: World) -> None:
         world.queue.hold_lane_of_job(stale, 30)
 
     assert refusal.value.sqlstate == "TWLSE"
-    assert world.service.list_holds() == []
+    assert world.service.pauses.list_holds() == []
 
 
 def test_a_job_without_a_lane_has_none_to_hold(world: World) -> None:
@@ -220,7 +220,7 @@ def test_a_hold_of_an_absurd_length_is_refused(world: World) -> None:
         with pytest.raises(InvalidRequest, match="delay_seconds"):
             world.queue.hold_lane_of_job(job, delay)
 
-    assert world.service.list_holds() == []
+    assert world.service.pauses.list_holds() == []
 
 
 BAD_HOLDS: list[tuple[str, str, Any, str, str]] = [
@@ -236,7 +236,7 @@ def test_a_bad_hold_is_refused(world: World) -> None:
 
     for family, lane, held_until, sqlstate, message in BAD_HOLDS:
         with pytest.raises(InvalidRequest, match=message) as refusal:
-            world.service.hold_lane(family, tenant, lane, held_until)
+            world.service.pauses.hold_lane(family, tenant, lane, held_until)
         assert refusal.value.sqlstate == sqlstate
 
 
@@ -244,9 +244,9 @@ def test_a_lane_of_nobody_is_refused(world: World) -> None:
     nobody = uuid4()
 
     with pytest.raises(InvalidRequest, match=f"tenant_id: there is no tenant {nobody}"):
-        world.service.hold_lane("test", nobody, LANE, "infinity")
+        world.service.pauses.hold_lane("test", nobody, LANE, "infinity")
     with pytest.raises(InvalidRequest, match=f"tenant_id: there is no tenant {nobody}"):
-        world.service.limit_lane("test", nobody, LANE, 1)
+        world.service.pauses.limit_lane("test", nobody, LANE, 1)
 
 
 def test_a_limit_below_one_is_refused(world: World) -> None:
@@ -254,7 +254,7 @@ def test_a_limit_below_one_is_refused(world: World) -> None:
 
     for limits in ({"max_running": 0}, {"starts_per_minute": -1}):
         with pytest.raises(InvalidRequest, match="must be 1 or more") as refusal:
-            world.service.limit_lane("test", tenant, LANE, **limits)
+            world.service.pauses.limit_lane("test", tenant, LANE, **limits)
         assert refusal.value.sqlstate == "TWARG"
 
 
@@ -282,7 +282,7 @@ def test_a_held_lane_at_the_head_costs_a_claim_nothing(world: World) -> None:
 def test_as_many_lanes_as_there_are_run_when_their_time_has_come(world: World) -> None:
     tenant, _ = world.tenant(), world.type()
     for number in range(45):
-        world.service.limit_lane("test", tenant, f"connector:{number}", max_running=5)
+        world.service.pauses.limit_lane("test", tenant, f"connector:{number}", max_running=5)
         world.job(lane=f"connector:{number}", run_at=in_a_minute(world))
 
     let_time_pass(world, 61)

@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from tests.crowd import transaction, until_waiting_or_done
 from tests.database.test_enqueue import in_step, in_thread, wait_for_lock
 from tests.world import World
+from tests.world.crowd import transaction, until_waiting_or_done
 from tickwork.errors import InvalidRequest, LeaseLost
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork.queue import Queue, lease_of
 
 VERBS: dict[str, Callable[[Queue, Job], object]] = {
@@ -24,7 +24,7 @@ VERBS: dict[str, Callable[[Queue, Job], object]] = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_stale_token_changes_nothing_and_raises(world: World, verb: str) -> None:  # L1, L11
+def test_a_stale_token_changes_nothing_and_raises(world: World, verb: str) -> None:
     zombie = world.running_job()
     world.expire(zombie)
     current = world.claim()
@@ -90,7 +90,7 @@ def test_a_stale_token_does_not_profit_from_a_good_one_beside_it(world: World) -
     assert world.reload(job).status == "running"
 
 
-def test_a_heartbeat_extends_the_lease_by_the_length_it_was_claimed_with(world: World) -> None:  # L8
+def test_a_heartbeat_extends_the_lease_by_the_length_it_was_claimed_with(world: World) -> None:
     world.job()
     job = world.claim(lease_seconds=100)
     world.expire(job)
@@ -119,13 +119,13 @@ def test_an_impossible_progress_is_refused(world: World, progress: float) -> Non
         world.queue.heartbeat_job(job, progress)
 
 
-def test_a_beating_job_is_never_reaped_and_one_missed_beat_is_forgiven(world: World) -> None:  # L4
+def test_a_beating_job_is_never_reaped_and_one_missed_beat_is_forgiven(world: World) -> None:
     job = world.running_job()
 
     for _ in range(9):
         # A third of the lease passes per step: nine steps are three times its length.
         world.run("update jobs set lease_expires_at = lease_expires_at - interval '20 seconds' where id = %s", job.id)
-        reaped = world.service.reap_expired_leases()
+        reaped = world.service.maintenance.reap_expired_leases()
         if _ % 2:
             world.queue.heartbeat_job(job)
         assert reaped == 0
@@ -171,7 +171,7 @@ def test_no_index_holds_a_column_that_changes_in_the_life_of_a_job(world: World)
         assert not [definition for definition in definitions if column in definition]
 
 
-def test_a_lease_taken_late_in_a_long_transaction_is_not_born_expired(world: World) -> None:  # L7
+def test_a_lease_taken_late_in_a_long_transaction_is_not_born_expired(world: World) -> None:
     world.job()
 
     with world.admin.transaction():
@@ -184,7 +184,7 @@ def test_a_lease_taken_late_in_a_long_transaction_is_not_born_expired(world: Wor
     assert left > 8
 
 
-def test_an_expired_lease_goes_back_to_the_head_of_the_queue(world: World) -> None:  # C8
+def test_an_expired_lease_goes_back_to_the_head_of_the_queue(world: World) -> None:
     crashed = world.running_job()
     for _ in range(3):
         world.job()
@@ -198,7 +198,7 @@ def test_an_expired_lease_goes_back_to_the_head_of_the_queue(world: World) -> No
     assert attempt["worker_id"] == "worker-1"
 
 
-def test_an_urgent_job_still_goes_before_an_expired_one(world: World) -> None:  # C8
+def test_an_urgent_job_still_goes_before_an_expired_one(world: World) -> None:
     crashed = world.running_job()
     urgent = world.job(priority=10)
     world.expire(crashed)
@@ -213,21 +213,21 @@ def test_an_expired_lease_is_dead_when_the_attempts_are_spent(world: World) -> N
 
     nothing = world.queue.claim_next_job("test")
 
-    (job,) = world.service.list_jobs()
+    (job,) = world.service.jobs.list_jobs()
     assert nothing is None
     assert (job.status, job.attempts, job.error_code) == ("dead", 2, "LEASE_EXPIRED")
     assert len(world.attempts(job)) == 2
 
 
-def test_the_tick_gives_back_expired_leases_of_all_families(world: World) -> None:  # C7
+def test_the_tick_gives_back_expired_leases_of_all_families(world: World) -> None:
     for family in ("one", "two"):
         world.job(world.type(f"do_{family}", family))
         world.expire(world.claim(family))
     world.job(world.type("do_three", "three"))
     alive = world.claim("three")
 
-    assert world.service.reap_expired_leases() == 2
-    assert world.service.reap_expired_leases() == 0
+    assert world.service.maintenance.reap_expired_leases() == 2
+    assert world.service.maintenance.reap_expired_leases() == 0
     assert world.reload(alive).status == "running"
 
 
@@ -236,11 +236,11 @@ def test_the_tick_finds_a_job_whose_type_moved_to_another_family(world: World) -
     world.run("update job_types set family = 'moved' where key = %s", job.type)
     world.expire(job)
 
-    assert world.service.reap_expired_leases() == 1
+    assert world.service.maintenance.reap_expired_leases() == 1
     assert world.reload(job).status == "queued"
 
 
-def test_attempts_set_back_by_hand_wedge_nobody(world: World) -> None:  # L10
+def test_attempts_set_back_by_hand_wedge_nobody(world: World) -> None:
     job = world.running_job()
     world.queue.fail_job(job, {"code": "X"}, retryable=False)
     world.run("update jobs set status = 'queued', attempts = 0, finished_at = null")
@@ -264,7 +264,7 @@ def test_a_job_set_to_running_by_hand_wedges_nobody(world: World) -> None:
     assert claimed == {job.id, other.id}
 
 
-def test_batches_of_the_same_jobs_in_opposite_order_do_not_deadlock(world: World) -> None:  # E3
+def test_batches_of_the_same_jobs_in_opposite_order_do_not_deadlock(world: World) -> None:
     for _ in range(60):
         world.job()
     jobs = world.queue.claim_jobs("test", 60)
@@ -299,22 +299,22 @@ def test_a_heartbeat_and_a_mixed_batch_of_the_same_jobs_do_not_deadlock(world: W
     assert [row["status"] for row in settled.result()] == ["queued", "done"]
 
 
-def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: World) -> None:  # L2
+def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: World) -> None:
     job = world.running_job()
     world.expire(job)
     worker = world.connect()
     worker.autocommit = False
     worker.execute("select complete_job(%s, %s)", [job.id, job.lease_token])
 
-    passed_over = world.service.reap_expired_leases()
+    passed_over = world.service.maintenance.reap_expired_leases()
     worker.commit()
-    afterwards = world.service.reap_expired_leases()
+    afterwards = world.service.maintenance.reap_expired_leases()
 
     assert (passed_over, afterwards) == (0, 0)
     assert world.reload(job).status == "done"
 
 
-def test_a_completion_that_waits_for_the_reaper_is_refused(world: World) -> None:  # L2, the other way round
+def test_a_completion_that_waits_for_the_reaper_is_refused(world: World) -> None:
     job = world.running_job()
     world.expire(job)
     reaper = world.connect()
@@ -330,7 +330,7 @@ def test_a_completion_that_waits_for_the_reaper_is_refused(world: World) -> None
     assert world.reload(job).status == "queued"
 
 
-def test_two_reapers_at_once_end_an_attempt_once(world: World) -> None:  # L3, L12
+def test_two_reapers_at_once_end_an_attempt_once(world: World) -> None:
     jobs = [world.running_job() for _ in range(5)]
     for job in jobs:
         world.expire(job)
@@ -338,14 +338,14 @@ def test_two_reapers_at_once_end_an_attempt_once(world: World) -> None:  # L3, L
     first.autocommit = False
     row = first.execute("select reap_expired_leases() as reaped").fetchone()
 
-    second = world.service.reap_expired_leases()
+    second = world.service.maintenance.reap_expired_leases()
     first.commit()
 
     assert (row, second) == ({"reaped": 5}, 0)
     assert [len(world.attempts(job)) for job in jobs] == [1] * 5
 
 
-def test_rows_that_must_be_passed_over_do_not_starve_the_reaper(world: World) -> None:  # L9
+def test_rows_that_must_be_passed_over_do_not_starve_the_reaper(world: World) -> None:
     for _ in range(300):
         world.job()
     alive = world.queue.claim_jobs("test", 250)
@@ -353,17 +353,17 @@ def test_rows_that_must_be_passed_over_do_not_starve_the_reaper(world: World) ->
     for job in crashed:
         world.expire(job)
 
-    assert world.service.reap_expired_leases() == 50
+    assert world.service.maintenance.reap_expired_leases() == 50
     assert world.value("select count(*) from jobs where status = 'running'") == len(alive)
 
 
-def test_an_expired_job_keeps_its_dedupe_key_and_wedges_nobody(world: World) -> None:  # L10
+def test_an_expired_job_keeps_its_dedupe_key_and_wedges_nobody(world: World) -> None:
     keyed, other = world.running_job(dedupe_key="d"), world.running_job()
     duplicate = world.job(dedupe_key="d")
     world.expire(keyed)
     world.expire(other)
 
-    assert world.service.reap_expired_leases() == 2
+    assert world.service.maintenance.reap_expired_leases() == 2
     assert duplicate.id == keyed.id
     assert world.reload(keyed).status == world.reload(other).status == "queued"
 
@@ -374,5 +374,5 @@ def test_a_silent_worker_that_comes_back_in_time_keeps_its_lease(world: World) -
 
     world.queue.heartbeat_job(job)
 
-    assert world.service.reap_expired_leases() == 0
+    assert world.service.maintenance.reap_expired_leases() == 0
     assert world.queue.complete_job(job).status == "done"

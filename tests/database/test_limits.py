@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from tests.crowd import claim_all, enqueue, let_time_pass, transaction
 from tests.database.test_plans import scans_of, touched_rows
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue, let_time_pass, transaction
 from tickwork.errors import LeaseLost
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 LANE = "connector:1"
 KINDS = pytest.mark.parametrize("kind", ["type", "tenant and type", "tenant", "lane"])
@@ -23,7 +23,7 @@ def limit(world: World, kind: str, tenant: UUID, most: int | None) -> None:
         case "tenant":
             world.run("update organizations set max_running = %s where id = %s", most, tenant)
         case "lane":
-            world.service.limit_lane("test", tenant, LANE, max_running=most)
+            world.service.pauses.limit_lane("test", tenant, LANE, max_running=most)
 
 
 def limited(world: World, kind: str, most: int, jobs: int = 10) -> UUID:
@@ -123,7 +123,7 @@ def test_a_changed_limit_holds_from_the_next_claim_on(world: World, kind: str) -
 
 
 @KINDS
-def test_a_full_head_of_the_queue_is_in_nobodys_way(world: World, kind: str) -> None:  # C5
+def test_a_full_head_of_the_queue_is_in_nobodys_way(world: World, kind: str) -> None:
     tenant = limited(world, kind, 1, jobs=10_000)
     world.claim()
     outside = jobs_outside(world, kind, tenant)
@@ -134,7 +134,7 @@ def test_a_full_head_of_the_queue_is_in_nobodys_way(world: World, kind: str) -> 
 
 
 @KINDS
-def test_slots_of_crashed_workers_are_free_again(world: World, kind: str) -> None:  # C7
+def test_slots_of_crashed_workers_are_free_again(world: World, kind: str) -> None:
     limited(world, kind, 2)
     for job in claim_all(world):
         world.expire(job)
@@ -145,7 +145,7 @@ def test_slots_of_crashed_workers_are_free_again(world: World, kind: str) -> Non
     assert running(world) == 2
 
 
-def test_settling_twice_frees_one_slot_only(world: World) -> None:  # L12
+def test_settling_twice_frees_one_slot_only(world: World) -> None:
     limited(world, "type", 2)
     first, _ = claim_all(world)
     world.queue.complete_job(first)
@@ -158,7 +158,7 @@ def test_settling_twice_frees_one_slot_only(world: World) -> None:  # L12
     assert len(claim_all(world)) == 1
 
 
-def test_after_many_crashes_exactly_as_many_as_allowed_can_start(world: World) -> None:  # L12
+def test_after_many_crashes_exactly_as_many_as_allowed_can_start(world: World) -> None:
     limited(world, "type", 50, jobs=200)
     for _ in range(10):
         killed = transaction(world)
@@ -169,7 +169,7 @@ def test_after_many_crashes_exactly_as_many_as_allowed_can_start(world: World) -
         world.queue.complete_job(job)
 
     world.run("update jobs set lease_expires_at = now() where status = 'running'")
-    reaped = world.service.reap_expired_leases()
+    reaped = world.service.maintenance.reap_expired_leases()
 
     assert (reaped, running(world)) == (25, 0)
     assert len(claim_all(world)) == running(world) == 50

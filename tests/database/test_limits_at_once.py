@@ -9,15 +9,15 @@ from uuid import UUID
 
 import psycopg
 
-from tests.crowd import claim_all, enqueue, transaction, until_waiting_or_done, with_workers
 from tests.database.test_limits import KINDS, LANE, limited, running
-from tests.waiting import until
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue, transaction, until_waiting_or_done, with_workers
+from tests.world.waiting import until
 from tickwork.queue import Queue
 
 
 @KINDS
-def test_a_claim_in_flight_is_counted(world: World, kind: str) -> None:  # C3
+def test_a_claim_in_flight_is_counted(world: World, kind: str) -> None:
     tenant = limited(world, kind, 1)
     claiming = transaction(world)
     claiming.execute("select from claim_next_job('test', 'w')")
@@ -36,7 +36,7 @@ def test_a_claim_in_flight_is_counted(world: World, kind: str) -> None:  # C3
 
 def test_jobs_enqueued_into_a_lane_at_the_same_moment_hold_its_limit(world: World) -> None:
     tenant, _ = world.tenant(), world.type()
-    world.service.limit_lane("test", tenant, LANE, max_running=1)
+    world.service.pauses.limit_lane("test", tenant, LANE, max_running=1)
     enqueuing = [transaction(world), transaction(world)]
     for each in enqueuing:
         each.execute("select from enqueue_job(%s, 'greet_person', lane => %s)", [tenant, LANE])
@@ -145,7 +145,7 @@ def test_no_limit_is_ever_exceeded_by_one(world: World) -> None:
     types = [world.type(key, max_running=7, max_running_per_tenant=3) for key in ("greet_person", "wave_hand")]
     world.run("update organizations set max_running = 5")
     for tenant in tenants:
-        world.service.limit_lane("test", tenant, LANE, max_running=2)
+        world.service.pauses.limit_lane("test", tenant, LANE, max_running=2)
         for type in types:
             for lane in (LANE, None):
                 enqueue(world, tenant, 33, type, lane=lane)

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tickwork.errors import InvalidRequest
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 Node = dict[str, Any]
@@ -72,7 +72,7 @@ def full(server: Server) -> Iterator[World]:
         world.run("set session_replication_role = replica")
         world.admin.execute(FILL, {"start": START, "jobs": JOBS})
         world.run("reset session_replication_role")
-        world.service.rebuild_queue()
+        world.service.maintenance.rebuild_queue()
         world.run("vacuum analyze")
         yield world
 
@@ -135,8 +135,8 @@ def test_a_filter_finds_what_it_says_page_by_page(full: World, name: str, oldest
     chosen = given(full, name)
     expected = by_hand(full, chosen, oldest_first)
 
-    first = full.service.list_jobs(**chosen, oldest_first=oldest_first, max_jobs=3)
-    second = full.service.list_jobs(**chosen, oldest_first=oldest_first, max_jobs=4, after_id=first[-1].id)
+    first = full.service.jobs.list_jobs(**chosen, oldest_first=oldest_first, max_jobs=3)
+    second = full.service.jobs.list_jobs(**chosen, oldest_first=oldest_first, max_jobs=4, after_id=first[-1].id)
 
     assert [job.id for job in first + second] == expected[:7]
     assert expected != []
@@ -253,11 +253,11 @@ def test_what_is_queued_is_found_when_very_many_are(world: World) -> None:
     type = world.type()
     jobs = [{"tenant_id": str(tenant), "type": type} for _ in range(10_000)]
     parked = world.job(run_at="2999-01-01")
-    world.service.enqueue_jobs(jobs)
+    world.service.jobs.enqueue_jobs(jobs)
     newest = [world.job() for _ in range(2)]
 
-    found = world.service.list_jobs(status="queued", max_jobs=2)
-    oldest = world.service.list_jobs(status="queued", max_jobs=1, oldest_first=True)
+    found = world.service.jobs.list_jobs(status="queued", max_jobs=2)
+    oldest = world.service.jobs.list_jobs(status="queued", max_jobs=1, oldest_first=True)
 
     assert [job.id for job in found] == [job.id for job in reversed(newest)]
     assert [job.id for job in oldest] == [parked.id]
@@ -267,13 +267,13 @@ def test_a_job_that_is_retried_leaves_the_list_of_dead_ones(world: World) -> Non
     job = world.running_job(max_attempts=1)
     world.queue.fail_job(job, {"code": "BUSY"})
 
-    before = [world.service.list_jobs(status="dead"), world.service.list_jobs(error_code="BUSY")]
-    world.service.retry_job(job.id)
-    after = [world.service.list_jobs(status="dead"), world.service.list_jobs(error_code="BUSY")]
+    before = [world.service.jobs.list_jobs(status="dead"), world.service.jobs.list_jobs(error_code="BUSY")]
+    world.service.jobs.retry_job(job.id)
+    after = [world.service.jobs.list_jobs(status="dead"), world.service.jobs.list_jobs(error_code="BUSY")]
 
     assert [[each.id for each in found] for found in before] == [[job.id], [job.id]]
     assert after == [[], []]
-    assert [each.id for each in world.service.list_jobs(status="queued", error_code="BUSY")] == [job.id]
+    assert [each.id for each in world.service.jobs.list_jobs(status="queued", error_code="BUSY")] == [job.id]
 
 
 @pytest.mark.parametrize("status", [None, "queued", "running", "done", "dead"])
@@ -323,7 +323,7 @@ def test_a_page_after_a_foreign_job_is_refused(world: World) -> None:
 
 def test_an_unknown_status_is_refused(world: World) -> None:
     with pytest.raises(InvalidRequest, match="status: there is no status 'finished'"):
-        world.service.list_jobs(status="finished")
+        world.service.jobs.list_jobs(status="finished")
 
 
 def test_ranges_include_their_start_and_not_their_end(world: World) -> None:
@@ -331,7 +331,7 @@ def test_ranges_include_their_start_and_not_their_end(world: World) -> None:
     starts = [job.created_at for job in jobs]
 
     found = [
-        [job.id for job in world.service.list_jobs(created_after=start, created_before=end)]
+        [job.id for job in world.service.jobs.list_jobs(created_after=start, created_before=end)]
         for start, end in pairwise(starts)
     ]
 
@@ -343,6 +343,6 @@ def test_characters_that_mean_something_to_patterns_mean_nothing_in_a_key(world:
     world.job(correlation_id="1000")
     world.job(correlation_id="\U0010ffff!")
 
-    assert [each.id for each in world.service.list_jobs(key_starts_with="100%_\\")] == [job.id]
-    assert len(world.service.list_jobs(key_starts_with="\U0010ffff")) == 1
-    assert len(world.service.list_jobs(key_starts_with="")) == 3
+    assert [each.id for each in world.service.jobs.list_jobs(key_starts_with="100%_\\")] == [job.id]
+    assert len(world.service.jobs.list_jobs(key_starts_with="\U0010ffff")) == 1
+    assert len(world.service.jobs.list_jobs(key_starts_with="")) == 3

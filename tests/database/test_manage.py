@@ -10,15 +10,15 @@ import pytest
 
 from tests.database.test_enqueue import in_thread, wait_for_lock
 from tests.world import World
-from tickwork.database import Connection
+from tickwork.database.connection import Connection
 from tickwork.errors import InvalidRequest, NoSuchJob, QueueError, WrongStatus
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 
 def job_that_is(world: World, status: str) -> Job:
     job = world.job(max_attempts=1)
     if status == "cancelled":
-        world.service.cancel_job(job.id)
+        world.service.jobs.cancel_job(job.id)
     elif status != "queued":
         running = world.claim()
         match status:
@@ -36,7 +36,7 @@ def job_that_is(world: World, status: str) -> Job:
 def test_a_queued_job_is_cancelled_at_once(world: World) -> None:
     job = job_that_is(world, "queued")
 
-    cancelled = world.service.cancel_job(job.id)
+    cancelled = world.service.jobs.cancel_job(job.id)
 
     assert (cancelled.status, cancelled.finished_at is not None) == ("cancelled", True)
     assert world.queue.claim_next_job("test") is None
@@ -46,7 +46,7 @@ def test_a_running_job_is_asked_and_hears_of_it_at_the_next_heartbeat(world: Wor
     job = world.running_job()
     before = world.queue.heartbeat_job(job)
 
-    asked = world.service.cancel_job(job.id)
+    asked = world.service.jobs.cancel_job(job.id)
 
     assert (before, world.queue.heartbeat_job(job)) == (False, True)
     assert (asked.status, asked.cancel_requested_at is not None) == ("running", True)
@@ -55,15 +55,15 @@ def test_a_running_job_is_asked_and_hears_of_it_at_the_next_heartbeat(world: Wor
 def test_cancelling_twice_changes_nothing(world: World) -> None:
     job = world.job()
 
-    assert world.service.cancel_job(job.id) == world.service.cancel_job(job.id)
+    assert world.service.jobs.cancel_job(job.id) == world.service.jobs.cancel_job(job.id)
 
 
-def test_a_cancel_that_meets_a_claim_asks_the_worker(world: World) -> None:  # T3
+def test_a_cancel_that_meets_a_claim_asks_the_worker(world: World) -> None:
     job = world.job()
     claiming = world.connect()
     claiming.autocommit = False
     claiming.execute("select claim_next_job('test', 'w')")
-    cancelling = in_thread(lambda: world.service.cancel_job(job.id))
+    cancelling = in_thread(lambda: world.service.jobs.cancel_job(job.id))
     wait_for_lock(world)
 
     claiming.commit()
@@ -76,7 +76,7 @@ def test_a_cancel_that_meets_a_claim_asks_the_worker(world: World) -> None:  # T
 def test_an_ended_job_can_be_retried_with_fresh_attempts(world: World, status: str) -> None:
     job = job_that_is(world, status)
 
-    queued = world.service.retry_job(job.id)
+    queued = world.service.jobs.retry_job(job.id)
     again = world.claim()
 
     assert (queued.status, queued.finished_at, queued.cancel_requested_at) == ("queued", None, None)
@@ -90,18 +90,18 @@ def test_a_retry_wakes_the_family(world: World) -> None:
     listener = world.connect()
     listener.execute("listen tickwork")
 
-    world.service.retry_job(job.id)
+    world.service.jobs.retry_job(job.id)
 
     assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == ["test"]
 
 
 def test_a_retry_that_would_double_a_dedupe_key_is_refused(world: World) -> None:
     job = world.job(dedupe_key="d")
-    world.service.cancel_job(job.id)
+    world.service.jobs.cancel_job(job.id)
     world.job(dedupe_key="d")
 
     with pytest.raises(WrongStatus, match="another job with the dedupe_key 'd' is queued or running") as refusal:
-        world.service.retry_job(job.id)
+        world.service.jobs.retry_job(job.id)
 
     assert refusal.value.sqlstate == "TWDUP"
     assert world.reload(job).status == "cancelled"
@@ -110,7 +110,7 @@ def test_a_retry_that_would_double_a_dedupe_key_is_refused(world: World) -> None
 def test_a_queued_job_can_be_rescheduled(world: World) -> None:
     job = world.job(run_at="2999-01-01")
 
-    moved = world.service.reschedule_job(job.id, "2020-01-01T00:00Z")
+    moved = world.service.jobs.reschedule_job(job.id, "2020-01-01T00:00Z")
 
     assert moved.run_at.year == 2020
     assert world.claim().id == job.id
@@ -120,20 +120,20 @@ def test_a_job_cannot_be_rescheduled_to_no_point_in_time(world: World) -> None:
     job = world.job()
 
     with pytest.raises(QueueError, match="run_at: must be a point in time, not infinity"):
-        world.service.reschedule_job(job.id, "infinity")
+        world.service.jobs.reschedule_job(job.id, "infinity")
 
 
 @pytest.mark.parametrize("status", ["failed", "dead", "cancelled"])
 def test_an_ended_job_can_be_rescheduled(world: World, status: str) -> None:
     job = job_that_is(world, status)
 
-    moved = world.service.reschedule_job(job.id, "2999-01-01T00:00Z")
+    moved = world.service.jobs.reschedule_job(job.id, "2999-01-01T00:00Z")
 
     assert (moved.status, moved.run_at, moved.finished_at) == ("queued", datetime(2999, 1, 1, tzinfo=UTC), None)
     assert moved.max_attempts == job.attempts + 4
     assert world.queue.claim_next_job("test") is None
-    assert world.service.list_jobs(status=status) == []
-    world.service.reschedule_job(job.id, "2020-01-01")
+    assert world.service.jobs.list_jobs(status=status) == []
+    world.service.jobs.reschedule_job(job.id, "2020-01-01")
     assert world.claim().id == job.id
 
 
@@ -141,7 +141,7 @@ def test_a_queued_job_keeps_its_attempts_when_it_is_rescheduled(world: World) ->
     job = world.running_job(max_attempts=3)
     world.queue.fail_job(job, {"code": "BUSY"})
 
-    moved = world.service.reschedule_job(job.id, "2020-01-01")
+    moved = world.service.jobs.reschedule_job(job.id, "2020-01-01")
 
     assert (moved.attempts, moved.max_attempts, moved.error_code) == (1, 3, "BUSY")
 
@@ -149,9 +149,9 @@ def test_a_queued_job_keeps_its_attempts_when_it_is_rescheduled(world: World) ->
 def test_a_retry_takes_a_time_and_a_number_of_attempts(world: World) -> None:
     job = job_that_is(world, "dead")
 
-    queued = world.service.retry_job(job.id, run_at="2999-01-01T00:00Z", max_attempts=2)
+    queued = world.service.jobs.retry_job(job.id, run_at="2999-01-01T00:00Z", max_attempts=2)
     nothing = world.queue.claim_next_job("test")
-    world.service.reschedule_job(job.id, "2020-01-01")
+    world.service.jobs.reschedule_job(job.id, "2020-01-01")
     outcomes = [world.queue.fail_job(world.claim(), {"code": "X"}, retry_after_seconds=0).status for _ in range(2)]
 
     assert (queued.run_at.year, queued.max_attempts, nothing) == (2999, job.attempts + 2, None)
@@ -165,7 +165,7 @@ def test_an_absurd_number_of_attempts_is_refused(world: World, attempts: int) ->
     with pytest.raises(
         InvalidRequest, match=f"max_attempts: {attempts} is out of range, 1 to 25 are allowed"
     ) as refusal:
-        world.service.retry_job(job.id, max_attempts=attempts)
+        world.service.jobs.retry_job(job.id, max_attempts=attempts)
 
     assert refusal.value.sqlstate == "TWATT"
 
@@ -175,12 +175,12 @@ def test_a_buried_job_is_dead_and_says_why(world: World) -> None:
     listener = world.connect()
     listener.execute("listen tickwork_done")
 
-    buried = world.service.bury_job(job.id, "The customer is gone")
+    buried = world.service.jobs.bury_job(job.id, "The customer is gone")
 
     assert (buried.status, buried.error_code, buried.error_message) == ("dead", "BURIED", "The customer is gone")
     assert buried.finished_at is not None
     assert world.queue.claim_next_job("test") is None
-    assert [each.id for each in world.service.list_jobs(status="dead")] == [job.id]
+    assert [each.id for each in world.service.jobs.list_jobs(status="dead")] == [job.id]
     assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == [str(job.id)]
     # Its key is free again.
     assert world.job(dedupe_key="d").id != job.id
@@ -189,26 +189,26 @@ def test_a_buried_job_is_dead_and_says_why(world: World) -> None:
 def test_a_job_that_waits_for_its_time_or_its_lane_can_be_buried(world: World) -> None:
     tenant = world.tenant()
     parked = world.job(run_at="2999-01-01")
-    world.service.hold_lane("test", tenant, "l", "2999-01-01")
+    world.service.pauses.hold_lane("test", tenant, "l", "2999-01-01")
     held = world.job(lane="l")
 
     for job in (parked, held):
-        assert world.service.bury_job(job.id).status == "dead"
+        assert world.service.jobs.bury_job(job.id).status == "dead"
 
     assert world.value("select count(*) from tickwork.parked") == 0
 
 
 def test_a_buried_job_can_be_retried(world: World) -> None:
     job = world.job()
-    world.service.bury_job(job.id)
+    world.service.jobs.bury_job(job.id)
 
-    world.service.retry_job(job.id)
+    world.service.jobs.retry_job(job.id)
 
     assert world.claim().id == job.id
 
 
 def test_a_job_buried_without_a_word_says_that_somebody_did(world: World) -> None:
-    assert world.service.bury_job(world.job().id, "").error_message == "Buried without a reason"
+    assert world.service.jobs.bury_job(world.job().id, "").error_message == "Buried without a reason"
 
 
 ARROWS = {
@@ -225,10 +225,10 @@ def test_only_the_arrows_of_the_chart_are_taken(world: World, verb: str, status:
     job = world.running_job() if status == "running" else job_that_is(world, status)
     allowed, message = ARROWS[verb]
     acts: dict[str, Callable[[], Job]] = {
-        "cancel": lambda: world.service.cancel_job(job.id),
-        "retry": lambda: world.service.retry_job(job.id),
-        "reschedule": lambda: world.service.reschedule_job(job.id, "2030-01-01"),
-        "bury": lambda: world.service.bury_job(job.id),
+        "cancel": lambda: world.service.jobs.cancel_job(job.id),
+        "retry": lambda: world.service.jobs.retry_job(job.id),
+        "reschedule": lambda: world.service.jobs.reschedule_job(job.id, "2030-01-01"),
+        "bury": lambda: world.service.jobs.bury_job(job.id),
     }
     act = acts[verb]
 
@@ -246,7 +246,7 @@ def test_a_missing_job_is_said_to_be_missing(world: World, verb: str) -> None:
     missing = uuid4()
 
     with pytest.raises(NoSuchJob, match=f"there is no job {missing}"):
-        getattr(world.service, verb)(missing)
+        getattr(world.service.jobs, verb)(missing)
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_every_attempt_is_listed_once(world: World) -> None:
 
 def test_a_job_that_was_never_claimed_has_no_attempts(world: World) -> None:
     queued = world.job()
-    buried = world.service.bury_job(world.job().id)
+    buried = world.service.jobs.bury_job(world.job().id)
     released = world.job(priority=9)
     world.queue.release_job(world.claim())
 
@@ -457,7 +457,7 @@ def test_an_error_of_code_and_message_alone_has_no_details(world: World) -> None
 
 def test_a_cancelled_attempt_keeps_its_error(world: World) -> None:
     job = world.running_job()
-    world.service.cancel_job(job.id)
+    world.service.jobs.cancel_job(job.id)
 
     world.queue.fail_job(job, {"code": "STOPPED"}, exit_code=143)
 

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.database import Connection
+from tickwork.database.connection import Connection
 from tickwork.errors import InvalidRequest, QueueError
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 
 def dead_job(world: World, code: str = "BUSY", **arguments: Any) -> Job:
@@ -31,11 +31,11 @@ def ask(connection: Connection, verb: str, **arguments: Any) -> tuple[int, bool]
 def test_what_is_failed_or_dead_is_retried_and_what_was_cancelled_only_if_asked_for(world: World) -> None:
     dead = dead_job(world)
     failed = world.queue.fail_job(world.running_job(), {"code": "BROKEN"}, retryable=False)
-    cancelled = world.service.cancel_job(world.job().id)
+    cancelled = world.service.jobs.cancel_job(world.job().id)
 
-    first = world.service.retry_jobs()
+    first = world.service.jobs.retry_jobs()
     then = statuses(world, dead, failed, cancelled)
-    second = world.service.retry_jobs(status="cancelled")
+    second = world.service.jobs.retry_jobs(status="cancelled")
 
     assert (first, second) == ((2, False), (1, False))
     assert then == ["queued", "queued", "cancelled"]
@@ -46,7 +46,7 @@ def test_what_is_failed_or_dead_is_retried_and_what_was_cancelled_only_if_asked_
 def test_a_retry_of_many_takes_a_time_and_a_number_of_attempts(world: World) -> None:
     job = dead_job(world)
 
-    world.service.retry_jobs(run_at="2999-01-01T00:00Z", max_attempts=7)
+    world.service.jobs.retry_jobs(run_at="2999-01-01T00:00Z", max_attempts=7)
 
     again = world.reload(job)
     assert (again.run_at, again.max_attempts) == (datetime(2999, 1, 1, tzinfo=UTC), job.attempts + 7)
@@ -56,7 +56,7 @@ def test_a_retry_of_many_takes_a_time_and_a_number_of_attempts(world: World) -> 
 def test_retried_jobs_run_in_the_order_in_which_they_were_enqueued(world: World) -> None:
     jobs = [dead_job(world) for _ in range(5)]
 
-    world.service.retry_jobs()
+    world.service.jobs.retry_jobs()
 
     assert [world.claim().id for _ in range(5)] == [job.id for job in jobs]
 
@@ -72,7 +72,7 @@ def test_only_what_matches_is_changed(world: World) -> None:
     ]
     late = dead_job(world, tenant=here, lane="a")
 
-    done = world.service.retry_jobs(
+    done = world.service.jobs.retry_jobs(
         tenant_id=here, family="test", lane="a", error_code="BUSY", created_before=late.created_at
     )
 
@@ -86,7 +86,7 @@ def test_queued_jobs_are_cancelled_and_running_ones_asked_once(world: World) -> 
     done = world.running_job(priority=9)
     world.queue.complete_job(done)
 
-    first, second = world.service.cancel_jobs(), world.service.cancel_jobs()
+    first, second = world.service.jobs.cancel_jobs(), world.service.jobs.cancel_jobs()
 
     assert (first, second) == ((3, False), (0, False))
     assert statuses(world, queued, parked, running, done) == ["cancelled", "cancelled", "running", "done"]
@@ -98,7 +98,7 @@ def test_queued_jobs_are_cancelled_and_running_ones_asked_once(world: World) -> 
 def test_only_so_many_are_changed_and_it_is_said_that_there_are_more(world: World) -> None:
     jobs = [world.job() for _ in range(5)]
 
-    rounds = [world.service.cancel_jobs(max_jobs=2) for _ in range(3)]
+    rounds = [world.service.jobs.cancel_jobs(max_jobs=2) for _ in range(3)]
 
     assert rounds == [(2, True), (2, True), (1, False)]
     assert statuses(world, *jobs) == ["cancelled"] * 5
@@ -107,10 +107,10 @@ def test_only_so_many_are_changed_and_it_is_said_that_there_are_more(world: Worl
 @pytest.mark.parametrize("verb", ["retry_jobs", "reschedule_jobs"])
 def test_whoever_goes_on_while_there_is_more_comes_to_an_end(world: World, verb: str) -> None:
     """Jobs that cannot be changed stay what they are, and keep nobody from those behind them."""
-    blocked = [world.service.cancel_job(world.job(dedupe_key=f"d{n}").id) for n in range(3)]
+    blocked = [world.service.jobs.cancel_job(world.job(dedupe_key=f"d{n}").id) for n in range(3)]
     for n in range(3):
         world.job(dedupe_key=f"d{n}", run_at="2998-01-01")
-    free = [world.service.cancel_job(world.job().id) for _ in range(3)]
+    free = [world.service.jobs.cancel_job(world.job().id) for _ in range(3)]
     if verb == "reschedule_jobs":
         blocked, free = free, blocked
 
@@ -126,8 +126,8 @@ def test_queued_jobs_are_moved_to_another_time(world: World) -> None:
     jobs = [world.job(), world.job(run_at="2999-01-01"), world.job(lane="l")]
     dead = dead_job(world, priority=9)
 
-    rounds = [world.service.reschedule_jobs("2020-01-01T00:00Z", max_jobs=2) for _ in range(2)]
-    again = world.service.reschedule_jobs("2020-01-01T00:00Z")
+    rounds = [world.service.jobs.reschedule_jobs("2020-01-01T00:00Z", max_jobs=2) for _ in range(2)]
+    again = world.service.jobs.reschedule_jobs("2020-01-01T00:00Z")
 
     assert (rounds, again) == ([(2, True), (1, False)], (0, False))
     assert {world.claim().id for _ in range(3)} == {job.id for job in jobs}
@@ -140,7 +140,7 @@ def test_a_job_that_somebody_else_is_changing_is_skipped(world: World) -> None:
     other.autocommit = False
     other.execute("select from jobs where id = %s for no key update", [busy.id])
 
-    changed = world.service.cancel_jobs()
+    changed = world.service.jobs.cancel_jobs()
     other.rollback()
 
     assert changed == (1, False)
@@ -152,7 +152,7 @@ def test_two_who_retry_the_same_jobs_retry_each_once(world: World) -> None:
     first = world.connect()
     first.autocommit = False
 
-    changed = [ask(first, "retry_jobs", max_jobs=2), tuple(world.service.retry_jobs())]
+    changed = [ask(first, "retry_jobs", max_jobs=2), tuple(world.service.jobs.retry_jobs())]
     first.commit()
 
     assert changed == [(2, True), (2, False)]
@@ -166,7 +166,7 @@ def test_jobs_that_are_due_at_the_same_time_are_looked_up_once(
     world: World, later: str | None, has_lanes: bool
 ) -> None:
     job = {"tenant_id": str(world.tenant()), "type": world.type(), "run_at": later}
-    world.service.enqueue_jobs([{**job, "lane": f"lane {n}" if has_lanes else None} for n in range(500)])
+    world.service.jobs.enqueue_jobs([{**job, "lane": f"lane {n}" if has_lanes else None} for n in range(500)])
     read = "select sum(idx_tup_fetch)::integer as rows from pg_stat_xact_user_tables where relname = any(%s)"
 
     with world.admin.transaction():
@@ -265,7 +265,7 @@ def test_a_platform_admin_changes_the_jobs_of_every_tenant(world: World) -> None
 )
 def test_what_makes_no_sense_is_refused(world: World, verb: str, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(QueueError, match=message) as refusal:
-        getattr(world.service, verb)(**arguments)
+        getattr(world.service.jobs, verb)(**arguments)
 
     assert isinstance(refusal.value, InvalidRequest)
 
@@ -275,7 +275,7 @@ def test_many_jobs_are_told_of_and_their_keys_are_free_again(world: World) -> No
     listener = world.connect()
     listener.execute("listen tickwork_done")
 
-    world.service.cancel_jobs()
+    world.service.jobs.cancel_jobs()
 
     told = {notice.payload for notice in listener.notifies(timeout=5, stop_after=3)}
     assert told == {str(job.id) for job in jobs}

@@ -8,11 +8,11 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.crowd import enqueue, transaction, until_waiting_or_done
 from tests.world import World
-from tickwork.database import Connection, Database
+from tests.world.crowd import enqueue, transaction, until_waiting_or_done
+from tickwork.client import Client
+from tickwork.database.connection import Connection, Database
 from tickwork.errors import QueueFull
-from tickwork.queue import Queue
 
 
 def tenant_with_room(world: World, most: int) -> UUID:
@@ -29,7 +29,7 @@ def queued(world: World, tenant: UUID) -> int:
 def enqueue_until_full(world: World, tenant: UUID) -> int:
     for taken in range(1000):
         try:
-            world.service.enqueue_job(tenant, "greet_person")
+            world.service.jobs.enqueue_job(tenant, "greet_person")
         except QueueFull:
             return taken
     raise AssertionError("it is never full")
@@ -38,10 +38,10 @@ def enqueue_until_full(world: World, tenant: UUID) -> int:
 def test_one_job_too_many_is_refused_by_name_and_number(world: World) -> None:
     tenant = tenant_with_room(world, 10)
     for _ in range(10):
-        world.service.enqueue_job(tenant, "greet_person")
+        world.service.jobs.enqueue_job(tenant, "greet_person")
 
     with pytest.raises(QueueFull, match=f"tenant {tenant} has 10 jobs queued") as refusal:
-        world.service.enqueue_job(tenant, "greet_person")
+        world.service.jobs.enqueue_job(tenant, "greet_person")
 
     assert (refusal.value.sqlstate, queued(world, tenant)) == ("TWFUL", 10)
     assert "max_queued" in str(refusal.value.hint)
@@ -52,9 +52,9 @@ def test_a_batch_goes_in_as_a_whole_or_not_at_all(world: World) -> None:
     enqueue(world, tenant, 8)
 
     with pytest.raises(QueueFull):
-        world.service.enqueue_jobs([{"tenant_id": str(tenant), "type": "greet_person"}] * 3)
+        world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": "greet_person"}] * 3)
     after_three = queued(world, tenant)
-    world.service.enqueue_jobs([{"tenant_id": str(tenant), "type": "greet_person"}] * 2)
+    world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": "greet_person"}] * 2)
 
     assert (after_three, queued(world, tenant)) == (8, 10)
 
@@ -62,7 +62,7 @@ def test_a_batch_goes_in_as_a_whole_or_not_at_all(world: World) -> None:
 def test_jobs_for_later_are_counted_too(world: World) -> None:
     tenant = tenant_with_room(world, 3)
     for _ in range(3):
-        world.service.enqueue_job(tenant, "greet_person", run_at="2999-01-01")
+        world.service.jobs.enqueue_job(tenant, "greet_person", run_at="2999-01-01")
 
     assert enqueue_until_full(world, tenant) == 0
 
@@ -82,9 +82,9 @@ def test_a_plain_insert_by_a_member_is_counted(world: World) -> None:
 
 def test_a_follow_up_is_counted_and_the_job_stays_running(world: World) -> None:
     tenant = tenant_with_room(world, 1)
-    world.service.enqueue_job(tenant, "greet_person")
+    world.service.jobs.enqueue_job(tenant, "greet_person")
     job = world.claim()
-    world.service.enqueue_job(tenant, "greet_person")
+    world.service.jobs.enqueue_job(tenant, "greet_person")
 
     with pytest.raises(psycopg.Error) as refusal:
         world.admin.execute(
@@ -100,7 +100,7 @@ def test_as_many_get_in_at_once_as_there_is_room_for(world: World) -> None:
 
     def enqueue_two(number: int) -> int:
         with closing(Database(world.url)) as database:
-            return enqueue_some(Queue(database), tenant, 2)
+            return enqueue_some(Client(database), tenant, 2)
 
     with ThreadPoolExecutor(16) as pool:
         taken = sum(pool.map(enqueue_two, range(16)))
@@ -108,11 +108,11 @@ def test_as_many_get_in_at_once_as_there_is_room_for(world: World) -> None:
     assert taken == queued(world, tenant) == 10
 
 
-def enqueue_some(queue: Queue, tenant: UUID, jobs: int) -> int:
+def enqueue_some(client: Client, tenant: UUID, jobs: int) -> int:
     taken = 0
     for _ in range(jobs):
         try:
-            queue.enqueue_job(tenant, "greet_person")
+            client.jobs.enqueue_job(tenant, "greet_person")
             taken += 1
         except QueueFull:
             pass
@@ -141,7 +141,7 @@ def test_a_job_that_is_claimed_or_cancelled_makes_room_at_once(world: World) -> 
 
     world.claim()
     after_claim = enqueue_until_full(world, tenant)
-    world.service.cancel_job(world.value("select min(id::text) from jobs where status = 'queued'"))
+    world.service.jobs.cancel_job(world.value("select min(id::text) from jobs where status = 'queued'"))
     after_cancel = enqueue_until_full(world, tenant)
 
     assert (after_claim, after_cancel) == (1, 1)
@@ -194,7 +194,7 @@ def test_what_runs_may_come_back_into_a_full_queue(world: World) -> None:
     world.queue.fail_job(failed, {"code": "X"})
     world.queue.release_job(released)
     world.expire(expired)
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
 
     assert queued(world, tenant) == 6
     assert enqueue_until_full(world, tenant) == 0
@@ -204,10 +204,10 @@ def test_other_tenants_have_their_own_room(world: World) -> None:
     full, other = tenant_with_room(world, 1), world.tenant("other")
     enqueue_until_full(world, full)
 
-    world.service.enqueue_job(other, "greet_person")
+    world.service.jobs.enqueue_job(other, "greet_person")
     both = [{"tenant_id": str(tenant), "type": "greet_person"} for tenant in (other, full)]
     with pytest.raises(QueueFull, match=str(full)):
-        world.service.enqueue_jobs(both)
+        world.service.jobs.enqueue_jobs(both)
 
     assert (queued(world, full), queued(world, other)) == (1, 1)
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.conftest import cloned
 from tests.world import World
+from tickwork.database.migrate import edited_since, folder, migrate
 from tickwork.errors import Unavailable
-from tickwork.migrations import edited_since, folder, migrate
 from tickwork.queue import Queue
 from tickwork_local.postgres import Server
 

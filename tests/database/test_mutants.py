@@ -1,4 +1,4 @@
-"""Each trap sprung once: a broken variant of the SQL, and the test that must turn red on it."""
+"""Broken variants of the SQL, each with the test that must turn red on it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.crowd import claim_in_batches, claim_one_by_one
 from tests.database import (
     test_claim,
     test_durability,
@@ -28,13 +27,14 @@ from tests.database import (
     test_turns,
 )
 from tests.world import World
+from tests.world.crowd import claim_in_batches, claim_one_by_one
 
 
 @dataclass(frozen=True)
 class Mutant:
     """A defect and who notices it: `before` becomes `after` in the function, or `after` is run as it is."""
 
-    trap: str
+    defect: str
     function: str
     before: str
     after: str
@@ -46,14 +46,14 @@ FENCE = "leases.token = given.token"
 # Written so that no line of the suite is a copy of the SQL: just enough of it to be found.
 MUTANTS = [
     Mutant(
-        "C1 one job too many",
+        "one job too many",
         "tickwork.start_jobs",
         "limit target.room",
         "limit target.room + 1",
         test_claim.test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan,
     ),
     Mutant(
-        "C3 a claim waits for another",
+        "a claim waits for another",
         "tickwork.start_jobs",
         "for update of waiting skip locked",
         "for update of waiting",
@@ -61,7 +61,7 @@ MUTANTS = [
         (True,),
     ),
     Mutant(
-        "C3 a claim of one waits for another",
+        "a claim of one waits for another",
         "tickwork.claim_one",
         "for update of waiting skip locked",
         "for update of waiting",
@@ -69,56 +69,56 @@ MUTANTS = [
         (False,),
     ),
     Mutant(
-        "C4 locks what it does not take",
+        "locks what it does not take",
         "tickwork.start_jobs",
         "begin",
         "begin perform from public.jobs where jobs.status = 'queued' for update skip locked;",
         test_claim.test_a_claim_locks_only_what_it_takes,
     ),
     Mutant(
-        "C6 the future blocks its lane",
+        "the future blocks its lane",
         "tickwork.start_jobs",
         "and waiting.priority <= target.max_priority",
         "and not exists (select from public.jobs as peer where peer.lane = waiting.lane and peer.id <> waiting.job_id)",
         test_claim.test_a_future_job_of_the_same_lane_and_key_blocks_nobody,
     ),
     Mutant(
-        "C8 an expired job goes to the end of the queue",
+        "an expired job goes to the end of the queue",
         "tickwork.note_undone",
         "when outcome.delay_seconds = 0 or",
         "when",
         test_lease.test_an_expired_lease_goes_back_to_the_head_of_the_queue,
     ),
     Mutant(
-        "C9 due only after its time",
+        "due only after its time",
         "tickwork.insert_new_jobs",
         ").run_at <= due_by",
         ").run_at < due_by",
         test_filing.test_a_batch_of_now_and_later_is_found_now,
     ),
     Mutant(
-        "C10 a poison row stays for ever",
+        "a poison row stays for ever",
         "tickwork.note_edit",
         "and new.attempts >= new.max_attempts",
         "and false",
         test_claim.test_a_job_out_of_attempts_in_the_queue_is_dead_and_stops_nobody,
     ),
     Mutant(
-        "C11 giving back spends the attempt",
+        "giving back spends the attempt",
         "tickwork.note_undone",
         "(outcome.status = 'released' and following.status = 'queued')::integer",
         "0",
         test_settle.test_a_released_job_spends_no_attempt_and_keeps_its_place,
     ),
     Mutant(
-        "C12 a claim blocks its children",
+        "a claim blocks its children",
         "tickwork.start_jobs",
         "for no key update of jobs",
         "for update of jobs",
         test_claim.test_a_child_row_can_be_written_while_the_job_is_claimed,
     ),
     Mutant(
-        "C13 a policy for reading only",
+        "a policy for reading only",
         "",
         "",
         "drop policy the_queue_reaches_all on jobs; create policy p on jobs for select to "
@@ -129,7 +129,7 @@ MUTANTS = [
     ),
     *(
         Mutant(
-            f"L1 {verb} by status only",
+            f"{verb} by status only",
             "tickwork.settle",
             FENCE,
             "true",
@@ -139,21 +139,21 @@ MUTANTS = [
         for verb in ("fail", "release")
     ),
     Mutant(
-        "L1 heartbeat by status only",
+        "heartbeat by status only",
         "tickwork.heartbeat_jobs",
         "leases.token = beat.lease_token",
         "true",
         test_lease.test_many_heartbeats_and_outcomes_are_fenced_one_by_one,
     ),
     Mutant(
-        "L1 a stale heartbeat beside a good one",
+        "a stale heartbeat beside a good one",
         "tickwork.heartbeat_jobs",
         "and noted.lease_token = beats.lease_token",
         "",
         test_lease.test_a_stale_token_does_not_profit_from_a_good_one_beside_it,
     ),
     Mutant(
-        "L1 complete by status only",
+        "complete by status only",
         "tickwork.settle_done_job",
         "leases.token = settle_done_job.lease_token",
         "true",
@@ -161,49 +161,49 @@ MUTANTS = [
         ("complete",),
     ),
     Mutant(
-        "L1 one token for all of a batch",
+        "one token for all of a batch",
         "tickwork.settle",
         FENCE,
         "leases.token = any ((outcomes).tokens)",
         test_settle.test_the_token_of_another_job_of_the_batch_settles_nothing,
     ),
     Mutant(
-        "L1 a lane held by whoever had the job",
+        "a lane held by whoever had the job",
         "tickwork.hold_lane_of_job",
         "and leases.token = hold_lane_of_job.lease_token",
         "",
         test_lanes.test_only_the_holder_of_the_lease_may_hold_the_lane,
     ),
     Mutant(
-        "L2 the reaper waits for the one who completes",
+        "the reaper waits for the one who completes",
         "tickwork.reap",
         "for update skip locked",
         "for update",
         test_lease.test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done,
     ),
     Mutant(
-        "L3 two reapers wait for each other",
+        "two reapers wait for each other",
         "tickwork.reap",
         "for update skip locked",
         "",
         test_lease.test_two_reapers_at_once_end_an_attempt_once,
     ),
     Mutant(
-        "L4 a heartbeat that extends nothing",
+        "a heartbeat that extends nothing",
         "tickwork.heartbeat_jobs",
         "make_interval(secs => leases.lease_seconds)",
         "interval '0'",
         test_lease.test_a_beating_job_is_never_reaped_and_one_missed_beat_is_forgiven,
     ),
     Mutant(
-        "L7 a lease from the start of the transaction",
+        "a lease from the start of the transaction",
         "tickwork.lease_jobs",
         "now_at constant timestamptz := clock_timestamp()",
         "now_at constant timestamptz := now()",
         test_lease.test_a_lease_taken_late_in_a_long_transaction_is_not_born_expired,
     ),
     Mutant(
-        "L7 a lease of one job from the start of the transaction",
+        "a lease of one job from the start of the transaction",
         "tickwork.start_job",
         "now_at constant timestamptz := clock_timestamp()",
         "now_at constant timestamptz := now()",
@@ -235,28 +235,28 @@ MUTANTS = [
         ({},),
     ),
     Mutant(
-        "L8 a heartbeat of another length than the claim",
+        "a heartbeat of another length than the claim",
         "tickwork.heartbeat_jobs",
         "make_interval(secs => leases.lease_seconds)",
         "interval '60 seconds'",
         test_lease.test_a_heartbeat_extends_the_lease_by_the_length_it_was_claimed_with,
     ),
     Mutant(
-        "L9 a batch starved by what it must pass over",
+        "a batch starved by what it must pass over",
         "tickwork.reap",
         "from tickwork.leases",
         "from (select * from tickwork.leases order by expires_at desc limit 100) as leases",
         test_lease.test_rows_that_must_be_passed_over_do_not_starve_the_reaper,
     ),
     Mutant(
-        "L10 a dedupe key lost while running",
+        "a dedupe key lost while running",
         "tickwork.lease_jobs",
         "with taken as (",
         "with lost as (delete from tickwork.taken_keys), taken as (",
         test_lease.test_an_expired_job_keeps_its_dedupe_key_and_wedges_nobody,
     ),
     Mutant(
-        "L11 a token per worker",
+        "a token per worker",
         "tickwork.lease_jobs",
         "gen_random_uuid()",
         "md5((request).worker_id)::uuid",
@@ -264,7 +264,7 @@ MUTANTS = [
         ("complete",),
     ),
     Mutant(
-        "L12 an attempt ended twice",
+        "an attempt ended twice",
         "tickwork.settle_done_job",
         "delete from tickwork.leases",
         "update tickwork.leases set token = leases.token",
@@ -272,35 +272,35 @@ MUTANTS = [
         ("complete",),
     ),
     Mutant(
-        "E1 a key without an index",
+        "a key without an index",
         "",
         "",
         "drop index jobs_idempotency_key",
         test_enqueue.test_a_key_whose_holder_rolls_back_is_not_lost,
     ),
     Mutant(
-        "E2 the last of two equal keys wins",
+        "the last of two equal keys wins",
         "tickwork.insert_missing_jobs",
         "request.idempotency_key order by request.ordinality",
         "request.idempotency_key order by request.ordinality desc",
         test_enqueue.test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins,
     ),
     Mutant(
-        "E2 the same key twice at once",
+        "the same key twice at once",
         "tickwork.insert_missing_jobs",
         "on conflict do nothing",
         "",
         test_enqueue.test_a_key_whose_holder_commits_is_answered_with_that_job,
     ),
     Mutant(
-        "E3 batches in any order",
+        "batches in any order",
         "tickwork.insert_jobs",
         "pg_advisory_xact_lock(hashtextextended(tenant.id::text, 0))",
         "tenant.id",
         test_enqueue.test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock,
     ),
     Mutant(
-        "E4 a dedupe key lost between attempts",
+        "a dedupe key lost between attempts",
         "tickwork.give_keys_back",
         "jobs.status not in ('queued', 'running')",
         "true",
@@ -336,14 +336,14 @@ MUTANTS = [
         test_manage.test_a_retry_that_would_double_a_dedupe_key_is_refused,
     ),
     Mutant(
-        "E8 nobody is told of a job given back",
+        "nobody is told of a job given back",
         "tickwork.file_again",
         "pg_notify('tickwork', due.family)",
         "due.family",
         test_settle.test_a_job_that_is_due_again_at_once_wakes_its_family,
     ),
     Mutant(
-        "T3 a cancelled job is retried",
+        "a cancelled job is retried",
         "tickwork.status_after",
         "WHEN is_cancelled THEN 'cancelled'::text",
         "",
@@ -351,7 +351,7 @@ MUTANTS = [
         ("fail",),
     ),
     Mutant(
-        "T3 a cancel that overlooks a claim",
+        "a cancel that overlooks a claim",
         "tickwork.change_job",
         "for no key update",
         "",
@@ -859,7 +859,7 @@ FIXTURES: dict[str, Callable[[World], None]] = {
 }
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.trap)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.defect)
 def test_the_trap_is_noticed(world: World, mutant: Mutant) -> None:
     # Who waits for a lock for ever is as wrong as who does not wait at all.
     world.admin.execute(f"alter database {world.value('select current_database()')} set lock_timeout = '3s'")

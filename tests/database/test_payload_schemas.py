@@ -442,9 +442,9 @@ def test_a_payload_that_does_not_match_is_not_enqueued(world: World) -> None:
     member = world.member_of(tenant)
 
     with pytest.raises(InvalidRequest, match=r"^payload: name is missing$") as refusal:
-        world.service.enqueue_job(tenant, type, {})
+        world.service.jobs.enqueue_job(tenant, type, {})
     with pytest.raises(InvalidRequest, match=r"^payload\.name: must be a string, not a number$"):
-        world.service.enqueue_jobs([{"tenant_id": str(tenant), "type": type, "payload": {"name": 1}}])
+        world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type, "payload": {"name": 1}}])
     with pytest.raises(psycopg.Error, match="payload: name is missing"):
         member.execute("insert into jobs (tenant_id, type) values (%s, %s)", [tenant, type])
 
@@ -458,8 +458,8 @@ def test_a_payload_that_matches_is_enqueued_by_every_way(world: World) -> None:
     member = world.member_of(tenant)
     given = {"name": "Ada"}
 
-    world.service.enqueue_job(tenant, type, given)
-    world.service.enqueue_jobs([{"tenant_id": str(tenant), "type": type, "payload": given}])
+    world.service.jobs.enqueue_job(tenant, type, given)
+    world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type, "payload": given}])
     member.execute("select enqueue_job(%s, %s, %s)", [tenant, type, json.dumps(given)])
     member.execute("insert into jobs (tenant_id, type, payload) values (%s, %s, %s)", [tenant, type, json.dumps(given)])
 
@@ -472,7 +472,7 @@ def test_a_refusal_never_tells_the_value(world: World) -> None:
 
     for payload in ({"a": "hunter2"}, {"b": "hunter2"}, {"c": "hunter2"}):
         with pytest.raises(InvalidRequest) as refusal:
-            world.service.enqueue_job(tenant, type, payload)
+            world.service.jobs.enqueue_job(tenant, type, payload)
         assert "hunter2" not in f"{refusal.value} {refusal.value.hint}"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
+from tickwork.queue import Queue
 from tickwork_local.postgres import Server
 
 MILLION = 1_000_000
@@ -145,7 +146,9 @@ def keep_from_vacuum(world: World) -> None:
 def release_all(world: World) -> None:
     """Back to where they were."""
     jobs = world.rows("select job_id, token as lease_token, 'released' as status from tickwork.leases")
-    world.service.settle_jobs([{name: str(value) for name, value in job.items()} for job in jobs])
+    Queue(world.service.database, "operator").settle_jobs(
+        [{name: str(value) for name, value in job.items()} for job in jobs]
+    )
 
 
 def reap_at(world: World, time: str) -> None:
@@ -255,7 +258,7 @@ def forget_statistics(world: World, rows: int, pages: int, table: str = "%") -> 
 
 @pytest.mark.parametrize("family", ["due", "future", "finished", "levels"])
 @pytest.mark.parametrize("statistics", STATISTICS, scope="module")
-def test_a_claim_touches_a_handful_of_rows_through_an_index(full: World, family: str, statistics: str) -> None:  # C2
+def test_a_claim_touches_a_handful_of_rows_through_an_index(full: World, family: str, statistics: str) -> None:
     set_statistics(full, statistics)
     reap_at(full, "-infinity")
 
@@ -435,12 +438,12 @@ VERBS = {
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("statistics", STATISTICS[1:4], scope="module")
-def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str) -> None:  # C2
+def test_every_verb_finds_its_job_by_key(full: World, verb: str, statistics: str) -> None:
     job = full.queue.claim_jobs("due", 10)[5]
     # Of many that are due at the very same moment each one would have to be looked at.
     tomorrow = full.value("select clock_timestamp() + interval '1 day'")
-    queued, ended = (full.service.enqueue_job(job.tenant_id, "fill_table", run_at=tomorrow) for _ in range(2))
-    full.service.cancel_job(ended.id)
+    queued, ended = (full.service.jobs.enqueue_job(job.tenant_id, "fill_table", run_at=tomorrow) for _ in range(2))
+    full.service.jobs.cancel_job(ended.id)
     set_statistics(full, statistics)
     reap_at(full, "infinity")
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import cloned
 from tests.world import World
-from tickwork.migrations import migrate
+from tickwork.database.migrate import migrate
 from tickwork_local.postgres import Server
 
 # The functions that a role may call. What tickwork_owner calls is nobody else's business, and is not listed.

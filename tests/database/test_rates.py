@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.crowd import claim_all, enqueue, let_time_pass, shares
 from tests.world import World
+from tests.world.crowd import claim_all, enqueue, let_time_pass, shares
 
 LANE = "connector:1"
 KINDS = pytest.mark.parametrize("kind", ["tenant and type", "lane"])
@@ -13,7 +13,7 @@ KINDS = pytest.mark.parametrize("kind", ["tenant and type", "lane"])
 
 def limit(world: World, kind: str, tenant: UUID, starts: int | None) -> None:
     if kind == "lane":
-        world.service.limit_lane("test", tenant, LANE, starts_per_minute=starts)
+        world.service.pauses.limit_lane("test", tenant, LANE, starts_per_minute=starts)
     else:
         world.run("update job_types set starts_per_minute = %s", starts)
 

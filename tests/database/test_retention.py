@@ -8,7 +8,7 @@ import pytest
 
 from tests.database.test_listing import full, nodes_of, rows_of
 from tests.world import World
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 
 __all__ = ["full"]
 
@@ -26,7 +26,7 @@ def ended_job(world: World, status: str, days_ago: float, **arguments: Any) -> J
         case "dead":
             world.queue.fail_job(job, {"code": "X"})
         case "cancelled":
-            world.service.cancel_job(job.id)
+            world.service.jobs.cancel_job(job.id)
             world.queue.release_job(job)
     world.run(
         "update jobs set created_at = created_at - %s, finished_at = finished_at - %s where id = %s",
@@ -42,7 +42,7 @@ def ended_job(world: World, status: str, days_ago: float, **arguments: Any) -> J
 def tick(world: World) -> None:
     """As cron does it, half a minute after the last time."""
     world.run("update tickwork.family_types set purged_at = '-infinity'")
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
 
 
 def is_there(world: World, *jobs: Job) -> list[bool]:
@@ -145,7 +145,7 @@ def test_zero_days_keep_a_job_until_the_next_tick(world: World) -> None:
 
 def test_more_than_a_portion_goes_tick_by_tick_and_then_from_the_start(world: World) -> None:
     tenant, type = world.tenant(), world.type()
-    world.service.enqueue_jobs([{"tenant_id": str(tenant), "type": type} for _ in range(450)])
+    world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type} for _ in range(450)])
     for job in world.queue.claim_jobs("test", 450):
         world.queue.settle_jobs([{"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"}])
     world.run("update jobs set created_at = created_at - interval '1 year', finished_at = now() - interval '1 year'")
@@ -165,14 +165,14 @@ def test_more_than_a_portion_goes_tick_by_tick_and_then_from_the_start(world: Wo
 
 def test_as_long_as_something_is_deleted_the_next_tick_goes_on(world: World) -> None:
     tenant, type = world.tenant(), world.type()
-    world.service.enqueue_jobs([{"tenant_id": str(tenant), "type": type}] * 450)
-    world.service.cancel_jobs()
+    world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type}] * 450)
+    world.service.jobs.cancel_jobs()
     world.run("update jobs set created_at = created_at - interval '1 year', finished_at = now() - interval '1 year'")
     tick(world)
     left = [world.value("select count(*) from jobs")]
 
     for _ in range(2):
-        world.service.reap_expired_leases()
+        world.service.maintenance.reap_expired_leases()
         left.append(world.value("select count(*) from jobs"))
 
     assert left == [250, 50, 0]
@@ -191,7 +191,7 @@ def test_a_type_is_looked_at_once_in_half_a_minute(world: World) -> None:
     tick(world)
     job = ended_job(world, "done", 31)
 
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
 
     assert is_there(world, job) == [True]
 

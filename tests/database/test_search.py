@@ -11,7 +11,6 @@ import pytest
 
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
-from tickwork.documents import Documents
 from tickwork.errors import InvalidRequest
 from tickwork_local.postgres import Server
 
@@ -59,7 +58,7 @@ def found(world: World, tenant: UUID, query: str, **arguments: Any) -> list[int]
 
 
 def search(world: World, tenant: UUID, query: str, **arguments: Any) -> list[dict[str, Any]]:
-    return Documents(world.service.database).search_chunks(tenant, query, **arguments)
+    return world.service.documents.search_chunks(tenant, query, **arguments)
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +250,7 @@ def test_a_nul_is_refused_before_it_gets_anywhere(world: World, tenant: UUID) ->
 )
 def test_bad_input_is_refused_with_a_hint(world: World, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidRequest, match=said) as refused:
-        Documents(world.service.database).search_chunks(**{"tenant_id": uuid4(), "query": "x", **arguments})
+        world.service.documents.search_chunks(**{"tenant_id": uuid4(), "query": "x", **arguments})
 
     assert refused.value.sqlstate == "TWARG"
     assert refused.value.hint

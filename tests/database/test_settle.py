@@ -7,7 +7,7 @@ import pytest
 
 from tests.world import World
 from tickwork.errors import InvalidRequest
-from tickwork.jobs import FollowUp, Job
+from tickwork.jobs.rows import FollowUp, Job
 from tickwork.queue import lease_of
 
 
@@ -179,7 +179,7 @@ def test_success_after_failure_leaves_no_error_in_the_job(world: World) -> None:
     assert [row["error_code"] for row in world.attempts(job)] == ["BUSY", None]
 
 
-def test_a_released_job_spends_no_attempt_and_keeps_its_place(world: World) -> None:  # C11
+def test_a_released_job_spends_no_attempt_and_keeps_its_place(world: World) -> None:
     job = world.running_job()
     later = world.job()
 
@@ -202,9 +202,9 @@ def test_a_snoozed_job_waits_and_spends_no_attempt(world: World) -> None:
 
 
 @pytest.mark.parametrize("verb", ["fail", "release", "expire"])
-def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World, verb: str) -> None:  # T3
+def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World, verb: str) -> None:
     job = world.running_job()
-    world.service.cancel_job(job.id)
+    world.service.jobs.cancel_job(job.id)
 
     match verb:
         case "fail":
@@ -213,16 +213,16 @@ def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World
             world.queue.release_job(job)
         case "expire":
             world.expire(job)
-            world.service.reap_expired_leases()
+            world.service.maintenance.reap_expired_leases()
 
     cancelled = world.reload(job)
     assert (cancelled.status, cancelled.attempts) == ("cancelled", 1)
     assert [row["status"] for row in world.attempts(job)] == ["cancelled"]
 
 
-def test_a_job_that_completes_in_spite_of_cancel_is_done(world: World) -> None:  # T3
+def test_a_job_that_completes_in_spite_of_cancel_is_done(world: World) -> None:
     job = world.running_job()
-    world.service.cancel_job(job.id)
+    world.service.jobs.cancel_job(job.id)
 
     world.queue.complete_job(job, {"too": "late"})
 
@@ -329,7 +329,7 @@ def test_outcomes_that_are_none_are_refused(world: World, outcomes: Any, message
         world.queue.settle_jobs(outcomes)
 
 
-def test_a_job_that_is_due_again_at_once_wakes_its_family(world: World) -> None:  # E8
+def test_a_job_that_is_due_again_at_once_wakes_its_family(world: World) -> None:
     job = world.running_job()
     listener = world.connect()
     listener.execute("listen tickwork")

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tickwork.errors import LeaseLost, WrongStatus
-from tickwork.jobs import Job
+from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 PICK = st.integers(0, 1_000_000)
@@ -109,9 +109,9 @@ class Verbs(RuleBasedStateMachine):
             id, model = chosen
             if model.status in ("done", "failed", "dead"):
                 with pytest.raises(WrongStatus):
-                    self.world.service.cancel_job(id)
+                    self.world.service.jobs.cancel_job(id)
                 return
-            self.world.service.cancel_job(id)
+            self.world.service.jobs.cancel_job(id)
             model.is_asked = True
             model.status = "cancelled" if model.status == "queued" else model.status
 
@@ -121,9 +121,9 @@ class Verbs(RuleBasedStateMachine):
             id, model = chosen
             if model.status not in ("failed", "dead", "cancelled"):
                 with pytest.raises(WrongStatus):
-                    self.world.service.retry_job(id)
+                    self.world.service.jobs.retry_job(id)
                 return
-            self.world.service.retry_job(id)
+            self.world.service.jobs.retry_job(id)
             model.status, model.is_asked, model.is_due = "queued", False, True
             model.max_attempts = model.attempts + 4
 
@@ -134,9 +134,9 @@ class Verbs(RuleBasedStateMachine):
             time = datetime.now(UTC) + timedelta(hours=-1 if is_due else 1)
             if model.status in ("running", "done"):
                 with pytest.raises(WrongStatus):
-                    self.world.service.reschedule_job(id, time)
+                    self.world.service.jobs.reschedule_job(id, time)
                 return
-            self.world.service.reschedule_job(id, time)
+            self.world.service.jobs.reschedule_job(id, time)
             if model.status != "queued":
                 model.max_attempts = model.attempts + 4
             model.status, model.is_asked, model.is_due = "queued", False, is_due
@@ -147,9 +147,9 @@ class Verbs(RuleBasedStateMachine):
             id, model = chosen
             if model.status != "queued":
                 with pytest.raises(WrongStatus):
-                    self.world.service.bury_job(id)
+                    self.world.service.jobs.bury_job(id)
                 return
-            self.world.service.bury_job(id)
+            self.world.service.jobs.bury_job(id)
             model.status = "dead"
 
     @rule(pick=PICK)
@@ -163,7 +163,7 @@ class Verbs(RuleBasedStateMachine):
     @rule()
     def reap(self) -> None:
         expected = self._reap()
-        assert self.world.service.reap_expired_leases() == expected
+        assert self.world.service.maintenance.reap_expired_leases() == expected
 
     @invariant()
     def the_table_agrees_with_the_model(self) -> None:

@@ -6,17 +6,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.crowd import (
-    claim_all,
-    claim_in_batches,
-    claim_one_by_one,
-    enqueue,
-    fill_by_hand,
-    shares,
-    with_workers,
-)
 from tests.world import World
-from tickwork.jobs import ClaimedJob, Job
+from tests.world.crowd import claim_all, claim_in_batches, claim_one_by_one, enqueue, fill_by_hand, shares, with_workers
+from tickwork.jobs.rows import ClaimedJob, Job
 from tickwork.queue import Queue
 
 Claims = Callable[[World, int], list[Job]]
@@ -34,7 +26,7 @@ def settle_and_claim(world: World, claims: int) -> list[ClaimedJob]:
 def test_small_tenants_do_not_wait_for_a_large_one(world: World) -> None:
     large, small, tiny, type = world.tenant(), world.tenant(), world.tenant(), world.type()
     fill_by_hand(world, large, type, 100_000)
-    world.service.rebuild_queue()
+    world.service.maintenance.rebuild_queue()
     enqueue(world, small, 10)
     enqueue(world, tiny, 10)
 
@@ -255,7 +247,7 @@ def test_a_paused_type_takes_no_other_lower_priority_its_share(world: World) -> 
     enqueue(world, tenant, 10, paused, priority=1)
     claim_one_by_one(world, 1)
 
-    world.service.pause_jobs(type=paused)
+    world.service.pauses.pause_jobs(type=paused)
     jobs = Counter(job.priority for job in claim_one_by_one(world, 100))
 
     assert jobs[5] == pytest.approx(10, abs=1)

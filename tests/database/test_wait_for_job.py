@@ -6,12 +6,12 @@ from uuid import uuid4
 import pytest
 
 from tests.database.test_enqueue import in_thread
-from tests.waiting import until
 from tests.world import World
-from tickwork import queue as queue_module
-from tickwork.database import Database
+from tests.world.waiting import until
+from tickwork.client import Client
+from tickwork.client import jobs as client_jobs
+from tickwork.database.connection import Database
 from tickwork.errors import NoSuchJob, NotFinished
-from tickwork.queue import Queue
 
 
 def is_listening(world: World) -> bool:
@@ -31,13 +31,13 @@ def has_looked(world: World) -> bool:
 
 
 def test_the_end_of_a_job_is_announced_to_whoever_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_module, "LOOK_SECONDS", 3600.0)
+    monkeypatch.setattr(client_jobs, "LOOK_SECONDS", 3600.0)
     world.job(notify=True)
     running, other = world.claim(), world.job(notify=True)
-    waiting = in_thread(lambda: world.service.wait_for_job(running.id, 3600))
+    waiting = in_thread(lambda: world.service.jobs.wait_for_job(running.id, 3600))
     until(lambda: is_listening(world) and has_looked(world))
 
-    world.service.cancel_job(other.id)
+    world.service.jobs.cancel_job(other.id)
     world.queue.complete_job(running, {"answer": 42})
 
     ended = waiting()
@@ -48,15 +48,15 @@ def test_a_job_that_has_ended_is_returned_at_once(world: World) -> None:
     job = world.running_job(notify=True, max_attempts=1)
     world.queue.fail_job(job, {"code": "BUSY"})
 
-    ended = world.service.wait_for_job(job.id, 0)
+    ended = world.service.jobs.wait_for_job(job.id, 0)
 
     assert (ended.status, ended.error_code) == ("dead", "BUSY")
 
 
 def test_a_job_whose_end_nobody_announces_is_looked_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_module, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(client_jobs, "LOOK_SECONDS", 0.05)
     job = world.running_job(notify=False)
-    waiting = in_thread(lambda: world.service.wait_for_job(str(job.id), 600))
+    waiting = in_thread(lambda: world.service.jobs.wait_for_job(str(job.id), 600))
 
     world.queue.complete_job(job)
 
@@ -64,9 +64,9 @@ def test_a_job_whose_end_nobody_announces_is_looked_at(world: World, monkeypatch
 
 
 def test_a_listener_that_breaks_leaves_looking(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_module, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(client_jobs, "LOOK_SECONDS", 0.05)
     job = world.running_job(notify=True)
-    waiting = in_thread(lambda: world.service.wait_for_job(job.id, 600))
+    waiting = in_thread(lambda: world.service.jobs.wait_for_job(job.id, 600))
     until(lambda: is_listening(world))
 
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tickwork listener'")
@@ -81,7 +81,7 @@ def test_whoever_waits_too_long_is_told_what_the_job_is(world: World) -> None:
     start = time.monotonic()
 
     with pytest.raises(NotFinished, match=rf"job {job.id} is still queued after 0\.1 s") as refusal:
-        world.service.wait_for_job(job.id, 0.1)
+        world.service.jobs.wait_for_job(job.id, 0.1)
 
     assert 0.1 <= time.monotonic() - start < 60
     assert "timeout_seconds" in str(refusal.value.hint)
@@ -91,7 +91,7 @@ def test_the_listener_goes_with_the_wait(world: World) -> None:
     database = Database(world.url, "one who waits")
 
     with pytest.raises(NoSuchJob, match="there is no job"):
-        Queue(database).wait_for_job(uuid4(), 0)
+        Client(database).jobs.wait_for_job(uuid4(), 0)
     database.close()
 
     until(

@@ -6,11 +6,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
 from tests.world import World
+from tests.world.receivers import attempt, deliveries, emit, endpoint, make_due, note, state
 from tickwork.errors import NoSuchDelivery, NoSuchEndpoint, WrongStatus
-from tickwork.jobs import Job
-from tickwork.webhooks import Webhooks
+from tickwork.jobs.rows import Job
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,7 @@ def test_what_waits_for_an_endpoint_that_is_gone_is_cancelled(world: World, chan
         ("cancelled", f"endpoint:{gone}"),
         ("queued", f"endpoint:{other}"),
     ]
-    world.service.reap_expired_leases()
+    world.service.maintenance.reap_expired_leases()
     assert {job.lane for job in world.queue.claim_jobs("webhook", 10)} == {f"endpoint:{other}"}
 
 
@@ -155,14 +154,14 @@ def test_a_delivery_whose_job_ends_without_a_word_has_failed(world: World, endin
     job = world.claim("webhook")
     if ending == "cancelled":
         world.queue.release_job(job)
-        world.service.cancel_job(job.id)
+        world.service.jobs.cancel_job(job.id)
     else:
         world.run("update jobs set max_attempts = attempts")
         if ending == "dead":
             world.queue.fail_job(job, {"code": "CRASH"})
         else:
             world.expire(job)
-            world.service.reap_expired_leases()
+            world.service.maintenance.reap_expired_leases()
 
     (delivery,) = deliveries(world)
     assert delivery["status"] == "failed"
@@ -192,7 +191,7 @@ def test_a_delivery_is_made_again_under_its_own_id(world: World) -> None:
 def test_what_is_pending_or_disabled_is_not_made_again(world: World) -> None:
     delivered(world)
     (delivery,) = deliveries(world)
-    webhooks = Webhooks(world.service.database)
+    webhooks = world.service.webhooks
     webhooks.redeliver_webhook(delivery["id"])
 
     with pytest.raises(WrongStatus, match="still pending"):
@@ -216,7 +215,7 @@ def test_everything_since_a_time_is_made_again(world: World) -> None:
     emit(world, tenant)
     old = deliveries(world, one)[0]["id"]
     world.run("update webhook_deliveries set created_at = now() - interval '2 days' where id = %s", old)
-    webhooks = Webhooks(world.service.database)
+    webhooks = world.service.webhooks
 
     assert webhooks.redeliver_webhooks(other, "yesterday") == 0
     assert webhooks.redeliver_webhooks(one, "yesterday") == 1
@@ -230,7 +229,7 @@ def test_a_test_event_goes_to_one_endpoint_whatever_it_listens_to(world: World) 
     tenant = world.tenant()
     one, _ = endpoint(world, tenant, "job.done"), endpoint(world, tenant)
 
-    delivery = Webhooks(world.service.database).test_webhook(one)
+    delivery = world.service.webhooks.test_webhook(one)
 
     assert [each["id"] for each in deliveries(world)] == [delivery["id"]]
     assert world.claim("webhook").payload == {"webhook_delivery_id": str(delivery["id"])}
@@ -253,7 +252,7 @@ def test_an_endpoint_or_delivery_of_another_tenant_is_like_none(world: World) ->
             stranger.execute(f"select {call}")
         assert refused.value.sqlstate == code
     with pytest.raises(NoSuchEndpoint):
-        Webhooks(world.service.database).test_webhook(uuid4())
+        world.service.webhooks.test_webhook(uuid4())
 
 
 def test_enabling_starts_afresh(world: World) -> None:

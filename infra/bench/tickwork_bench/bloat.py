@@ -5,7 +5,7 @@ from itertools import cycle
 
 import psycopg
 
-from tickwork.jobs import ClaimedJob
+from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import Queue
 from tickwork_bench.contenders.tickwork import FAMILY, LEASE_SECONDS, add, as_worker, done, prepare, queue_at
 from tickwork_bench.measure import Bench, Figure, Measurement, Result, Target

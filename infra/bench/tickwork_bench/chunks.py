@@ -8,8 +8,8 @@ from uuid import UUID
 
 import psycopg
 
-from tickwork.handlers.extract_document import INSERT_CHUNKS
-from tickwork.migrations import migrate
+from tickwork.database.migrate import migrate
+from tickwork.families.extract.chunks import INSERT_CHUNKS
 from tickwork_bench.measure import Bench, Measurement, Result, Target, interleaved, median_figure, seconds_of
 
 HEADS = "miet neben heiz betriebs wohnungs haus grund kauf versicherungs energie eigentümer steuer bank strom wasser"

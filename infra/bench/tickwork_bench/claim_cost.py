@@ -15,7 +15,7 @@ from tickwork_bench.seed import CLAIM, CLAIM_VALUES, PLAIN_CLAIM, Jobs, fill
 CLAIMS = {"tickwork": CLAIM, "plain order": PLAIN_CLAIM}
 WARM_UPS = 20
 # The textbook claim takes its time on some tables: a few samples of that will do.
-LONGEST_SECONDS = 5.0
+MAX_SECONDS = 5.0
 
 Trials = Mapping[tuple[str, str], Callable[[], float]]
 
@@ -89,7 +89,7 @@ def measured(bench: Bench, found: Trials) -> dict[tuple[str, str], list[float]]:
     for number in range(-WARM_UPS, claims):
         bench.say(f"claim {max(number, 0)} of {claims}")
         for name, microseconds in found.items():
-            if sum(samples[name]) < LONGEST_SECONDS * 1_000_000:
+            if sum(samples[name]) < MAX_SECONDS * 1_000_000:
                 took = microseconds()
                 if number >= 0:
                     samples[name].append(took)

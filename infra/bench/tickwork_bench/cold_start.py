@@ -17,7 +17,7 @@ from tickwork_local.launch import ends_with_parent
 from tickwork_local.stack import functions_in
 
 HELLO = "hello-world of functions-framework"
-LONGEST_SECONDS = 60
+MAX_SECONDS = 60
 KNOCK_SECONDS = 0.002
 # The launcher is no part of what is measured: the clock starts when it is done.
 ON_YOUR_MARKS = ["sh", "-c", 'echo ready; read go; exec "$@" > /dev/null', "sh"]
@@ -74,7 +74,7 @@ def milliseconds_to_answer(source: Path, status: int, environment: dict[str, str
 
 
 def first_answer(url: str, function: subprocess.Popen[bytes]) -> int:
-    deadline = time.monotonic() + LONGEST_SECONDS
+    deadline = time.monotonic() + MAX_SECONDS
     while time.monotonic() < deadline and function.poll() is None:
         try:
             return post(url)

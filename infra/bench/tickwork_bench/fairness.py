@@ -5,7 +5,7 @@ from statistics import median
 
 import psycopg
 
-from tickwork_bench.contenders.tickwork import FAMILY, TYPE, done, prepare, queue_at, tenants_in
+from tickwork_bench.contenders.tickwork import FAMILY, TYPE, client_at, done, prepare, queue_at, tenants_in
 from tickwork_bench.measure import Bench, Figure, Measurement, Result, Target, batches
 
 PLAIN_ORDER = "select payload ->> 'number' from public.jobs order by priority desc, run_at, id"
@@ -71,15 +71,15 @@ def enqueue(url: str, jobs_of_tenants: Sequence[int]) -> None:
     prepare(url, len(jobs_of_tenants))
     ids = tenants_in(url)
     numbers = [number for number, jobs in enumerate(jobs_of_tenants) for _ in range(jobs)]
-    queue = queue_at(url)
+    client = client_at(url)
     for batch in batches(len(numbers), 1_000):
-        queue.enqueue_jobs(
+        client.jobs.enqueue_jobs(
             [
                 {"tenant_id": str(ids[number]), "type": TYPE, "payload": {"number": number}}
                 for number in numbers[batch.start : batch.stop]
             ]
         )
-    queue.database.close()
+    client.database.close()
 
 
 def first_of_small(found: Waits) -> float:

@@ -1,4 +1,4 @@
-"""What it takes to have a function work off one job, over HTTP."""
+"""What it takes to have a function process one job, over HTTP."""
 
 import http.client
 import time

@@ -19,7 +19,7 @@ LISTENERS: dict[str, Listener] = {
     BARE: listening,
 }
 WARM_UPS = 10
-LONGEST_SECONDS = 30.0
+MAX_SECONDS = 30.0
 
 
 class Announcer:
@@ -50,7 +50,7 @@ def run(bench: Bench) -> Result:
 
 
 def started(bench: Bench, listener: Listener, running: ExitStack) -> Callable[[], float]:
-    """What enqueues one job and answers the milliseconds until it started."""
+    """What enqueues one job and returns the milliseconds until it started."""
     url = running.enter_context(bench.place.database())
     listener.prepare(url)
     sender = running.enter_context(listener.sender(url))
@@ -59,8 +59,8 @@ def started(bench: Bench, listener: Listener, running: ExitStack) -> Callable[[]
     def milliseconds() -> float:
         began = time.monotonic()
         sender.one_by_one(1)
-        if not line.poll(LONGEST_SECONDS):
-            raise TimeoutError(f"no job started within {LONGEST_SECONDS:.0f} s")
+        if not line.poll(MAX_SECONDS):
+            raise TimeoutError(f"no job started within {MAX_SECONDS:.0f} s")
         return float(line.recv() - began) * 1000
 
     return milliseconds

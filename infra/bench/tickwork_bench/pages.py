@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sample_paper import Paper
-from tickwork.engines import local
+from tickwork.families.extract.engines import local
 from tickwork_bench.measure import Bench, Measurement, Result, Target, interleaved, median_figure, seconds_of
 
 PAGES = 100

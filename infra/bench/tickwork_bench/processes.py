@@ -24,7 +24,7 @@ class Watch(Protocol):
         """Called by every handler when it starts."""
 
 
-# Works off what is queued behind a URL, and tells the watch of every job that starts.
+# Processes what is queued behind a URL, and tells the watch of every job that starts.
 Work = Callable[[str, Watch], None]
 
 
@@ -57,7 +57,7 @@ PacedWork = Callable[[str, Pacer], None]
 
 @contextmanager
 def paced(work: PacedWork, url: str, processes: int, jobs: int) -> Iterator[Callable[[], float]]:
-    """What lets every process work off so many jobs, and answers how many that were in a second."""
+    """What lets every process run so many jobs, and returns how many that were in a second."""
     with crowd([partial(work_at_a_pace, work, url, jobs)] * processes) as go:
 
         def rate() -> float:

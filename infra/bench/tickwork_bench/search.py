@@ -8,7 +8,7 @@ from uuid import UUID
 
 import psycopg
 
-from tickwork.migrations import migrate
+from tickwork.database.migrate import migrate
 from tickwork_bench.chunks import DOCUMENT, sentences
 from tickwork_bench.measure import Bench, Measurement, Result, Target, interleaved, median_figure, seconds_of
 

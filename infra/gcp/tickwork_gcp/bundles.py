@@ -15,7 +15,7 @@ from tickwork.errors import InvalidRequest
 REPOSITORY = Path(__file__).parents[3]
 PACKAGE = Path(tickwork.__file__).parent
 # What no function imports: the command line and what only it needs.
-LEFT_OUT = ("__pycache__", "cli*.py", "cron*.py", "doctor*.py")
+LEFT_OUT = ("__pycache__", "cli", "waking")
 # Where functions run. A requirement that holds for one of them is kept, with the marker that the lock gives it.
 PLACES = [
     {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "python_version": version}

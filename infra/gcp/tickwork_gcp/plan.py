@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tickwork.errors import BadSetting, InvalidRequest
+from tickwork.waking.ticks import Tick
 
 Callers = Literal["scheduler", "supabase"]
 
@@ -53,18 +54,6 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Tick:
-    """A job of Cloud Scheduler; its URL is known when the function is deployed."""
-
-    family: str
-    name: str
-    audience: str
-    service_account: str
-    attempt_seconds: int
-    schedule: str = "* * * * *"
-
-
-@dataclass(frozen=True)
 class Plan:
     project: str
     region: str
@@ -75,6 +64,10 @@ class Plan:
 
     def service(self, family: str) -> str:
         return f"tickwork-{family.replace('_', '-')}"
+
+    def place(self) -> str:
+        """As the APIs of Google name it."""
+        return f"projects/{self.project}/locations/{self.region}"
 
     def account(self, name: str) -> str:
         return f"{name}@{self.project}.iam.gserviceaccount.com"

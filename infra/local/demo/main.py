@@ -6,7 +6,7 @@ import signal
 from pydantic import BaseModel
 
 from tickwork.errors import Permanent, Retryable
-from tickwork.handler import Handler, Handlers, Tools
+from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.serve import serve
 
 

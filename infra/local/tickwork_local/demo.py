@@ -9,16 +9,16 @@ from pathlib import Path
 import psycopg
 from rich.text import Text
 
-from tickwork.cli_output import job_table, plain_table, print_table
-from tickwork.database import Database
-from tickwork.jobs import Job, Receipt
-from tickwork.queue import Queue
+from tickwork.cli.output import job_table, plain_table, print_table
+from tickwork.client import Client
+from tickwork.database.connection import Database
+from tickwork.jobs.rows import Job, Receipt
 from tickwork_local.demo_documents import add_samples, show_samples
 from tickwork_local.demo_webhooks import receiving, show_messages
 from tickwork_local.functions import Function
 from tickwork_local.launch import die_with_parent
 from tickwork_local.live import watch
-from tickwork_local.stack import FUNCTIONS, REPOSITORY, Stack, running_stack, stopped_by_signals
+from tickwork_local.stack import FUNCTIONS, REPOSITORY, Stack, own_secret_key, running_stack, stopped_by_signals
 
 DEMO = REPOSITORY / "infra/local/demo"
 SAMPLES = REPOSITORY / "infra/local/samples"
@@ -57,35 +57,35 @@ def run_demo(home: Path) -> int:
     with stopped_by_signals():
         print("Starting Postgres and the functions …", flush=True)
         with running_stack(home, functions, tick_seconds=1, reset=True) as stack:
-            queue = Queue(Database(stack.database_url, "tickwork demo"))
-            with receiving(queue, stack) as messages:
-                jobs = enqueue(queue, stack)
+            client = Client(Database(stack.database_url, "tickwork demo"), own_secret_key(stack.home))
+            with receiving(client) as messages:
+                jobs = enqueue(client, stack)
                 print(f"Enqueued {len(jobs)} jobs of {len(TENANTS)} tenants. Crashes show after 10 s, when leases end.")
-                papers = add_samples(queue, stack, SAMPLES)
+                papers = add_samples(client, stack, SAMPLES)
                 print(f"Put {len(papers)} documents into the vault, to be read and classified.\n")
                 give_up_at = time.monotonic() + PATIENCE_SECONDS
-                watch(queue, lambda: not unfinished(queue) or time.monotonic() > give_up_at, transient=True)
-            ended = [job for job in queue.list_jobs(max_jobs=1000) if job.type in {kind.type for kind in KINDS}]
+                watch(client, lambda: not unfinished(client) or time.monotonic() > give_up_at, transient=True)
+            ended = [job for job in client.jobs.list_jobs(max_jobs=1000) if job.type in {kind.type for kind in KINDS}]
             are_right = summarize(jobs, ended, home)
-            are_read = show_samples(queue, papers)
+            are_read = show_samples(client, papers)
             are_told = show_messages(messages, len(papers))
         return 0 if are_right and are_read and are_told else 1
 
 
-def enqueue(queue: Queue, stack: Stack) -> list[Receipt]:
+def enqueue(client: Client, stack: Stack) -> list[Receipt]:
     with psycopg.connect(stack.database_url) as connection:
         connection.execute((DEMO / "types.sql").read_bytes())
         rows = connection.execute(
             "select id from public.organizations where name = any(%s)", [list(TENANTS)]
         ).fetchall()
     wanted = [(kind.type, number, row[0]) for kind in KINDS for number in range(kind.how_many) for row in rows]
-    return queue.enqueue_jobs(
+    return client.jobs.enqueue_jobs(
         [{"tenant_id": str(tenant), "type": type, "payload": {"number": number}} for type, number, tenant in wanted]
     )
 
 
-def unfinished(queue: Queue) -> int:
-    return sum(row["queued"] + row["running"] for row in queue.queue_summary())
+def unfinished(client: Client) -> int:
+    return sum(row["queued"] + row["running"] for row in client.jobs.queue_summary())
 
 
 def summarize(enqueued: Sequence[Receipt], ended: Sequence[Job], home: Path) -> bool:

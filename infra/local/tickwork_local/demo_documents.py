@@ -3,31 +3,30 @@
 from pathlib import Path
 from uuid import UUID
 
-from tickwork.cli_documents import document_table, hit_table
-from tickwork.cli_output import print_table
-from tickwork.documents import Documents
-from tickwork.queue import Queue
-from tickwork.vault import open_vault
+from tickwork.cli.document_tables import document_table, hit_table
+from tickwork.cli.output import print_table
+from tickwork.client import Client
+from tickwork.tools.vault import open_vault
 from tickwork_local.stack import Stack
 
 TENANT = "acme"
 QUERY = "mietvertrag hauptstraße"
 
 
-def add_samples(queue: Queue, stack: Stack, folder: Path) -> list[UUID]:
+def add_samples(client: Client, stack: Stack, folder: Path) -> list[UUID]:
     """Put every file of the folder into the vault and have it read."""
-    documents = Documents(queue.database)
-    (tenant,) = queue.database.rows("select id from public.organizations where name = %(name)s", {"name": TENANT})
-    vault = open_vault(stack.vault_url, tenant["id"])
-    added = [documents.add(vault, tenant["id"], file)["id"] for file in sorted(folder.iterdir())]
+    documents = client.documents
+    tenant = client.tenants.find(TENANT)
+    vault = open_vault(stack.vault_url, tenant)
+    added = [documents.add(vault, tenant, file)["id"] for file in sorted(folder.iterdir())]
     for id in added:
         documents.request_extraction(id)
     return added
 
 
-def show_samples(queue: Queue, ids: list[UUID]) -> bool:
+def show_samples(client: Client, ids: list[UUID]) -> bool:
     """What became of them, and a search; whether all of them were read and classified."""
-    documents = Documents(queue.database)
+    documents = client.documents
     rows = sorted(documents.overview(ids=ids, limit=len(ids)), key=lambda row: str(row["name"]))
     print("\nThe documents:\n")
     print_table(document_table(rows, with_ids=False))

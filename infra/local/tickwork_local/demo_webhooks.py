@@ -3,23 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tickwork.endpoints import Endpoints
-from tickwork.queue import Queue
-from tickwork.receiver import Message, Receiver
-from tickwork.safe import Safe
+from tickwork.client import Client
 from tickwork_local.demo_documents import TENANT
-from tickwork_local.stack import Stack, own_secret_key
+from tickwork_local.webhook_receiver import Message, Receiver
 
 
 @contextmanager
-def receiving(queue: Queue, stack: Stack) -> Iterator[list[Message]]:
+def receiving(client: Client) -> Iterator[list[Message]]:
     """What arrives, as it arrives."""
     messages: list[Message] = []
     secrets: list[str] = []
-    (tenant,) = queue.database.rows("select id from public.organizations where name = %(name)s", {"name": TENANT})
+    tenant = client.tenants.find(TENANT)
     with Receiver(lambda: secrets[0], messages.append) as receiver:
-        endpoints = Endpoints(queue.database, Safe(own_secret_key(stack.home)))
-        _, secret = endpoints.add(tenant["id"], receiver.url, ["document.*"], "make demo")
+        _, secret = client.webhooks.add(tenant, receiver.url, ["document.*"], "make demo")
         secrets.append(secret)
         yield messages
 

@@ -10,17 +10,17 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tickwork.cli_output import COLOURS, job_table, one_line, plain_table
-from tickwork.database import Database
+from tickwork.cli.output import COLOURS, job_table, one_line, plain_table
+from tickwork.client import Client
+from tickwork.database.connection import Database
 from tickwork.errors import Unavailable
-from tickwork.jobs import Job
-from tickwork.queue import Queue
+from tickwork.jobs.rows import Job
 from tickwork_local.stack import Stack, StackFailed
 
 LOOK_SECONDS = 0.5
 # Of so many of the newest jobs, those that changed last are shown.
 LOOK_AT = 100
-MOST_SHOWN = 12
+MAX_SHOWN = 12
 
 
 def show(stack: Stack) -> None:
@@ -30,36 +30,36 @@ def show(stack: Stack) -> None:
         print(f"{name:<9} {where}")
     print("\nTry `tickwork documents add FILE --tenant acme`. Ctrl-C stops the stack.\n", flush=True)
     try:
-        watch(Queue(Database(stack.database_url, "tickwork live table")), lambda: False)
+        watch(Client(Database(stack.database_url, "tickwork live table")), lambda: False)
     except Unavailable as error:
         raise StackFailed(f"Postgres is gone: see {stack.home / 'postgres.log'}") from error
 
 
-def watch(queue: Queue, is_over: Callable[[], bool], *, transient: bool = False) -> None:
+def watch(client: Client, is_over: Callable[[], bool], *, transient: bool = False) -> None:
     """Show what changes until it is over."""
     console = Console()
     if console.is_interactive and sys.stdout.isatty():
-        draw_changes(console, queue, is_over, transient)
+        draw_changes(console, client, is_over, transient)
     else:
-        print_changes(queue, is_over)
+        print_changes(client, is_over)
 
 
-def draw_changes(console: Console, queue: Queue, is_over: Callable[[], bool], transient: bool) -> None:
+def draw_changes(console: Console, client: Client, is_over: Callable[[], bool], transient: bool) -> None:
     with Live(console=console, auto_refresh=False, transient=transient) as live:
         while not is_over():
-            latest = sorted(queue.list_jobs(max_jobs=LOOK_AT), key=lambda job: job.updated_at, reverse=True)
-            live.update(picture(console, queue.queue_summary(), latest), refresh=True)
+            latest = sorted(client.jobs.list_jobs(max_jobs=LOOK_AT), key=lambda job: job.updated_at, reverse=True)
+            live.update(picture(console, client.jobs.queue_summary(), latest), refresh=True)
             time.sleep(LOOK_SECONDS)
 
 
-def print_changes(queue: Queue, is_over: Callable[[], bool]) -> None:
+def print_changes(client: Client, is_over: Callable[[], bool]) -> None:
     """One line for each type of job whose counts changed."""
     known: dict[str, str] = {}
     is_last = False
     while not is_last:
         # Asked first, so that the last changes are printed too.
         is_last = is_over()
-        for row in queue.queue_summary():
+        for row in client.jobs.queue_summary():
             counts = ", ".join(f"{row[status]} {status}" for status in COLOURS if row[status])
             if known.get(row["type"]) != counts:
                 print(f"{time.strftime('%H:%M:%S')} {row['type']:<18} {counts}", flush=True)
@@ -72,7 +72,7 @@ def picture(console: Console, summary: list[dict[str, Any]], latest: list[Job]) 
     if not summary:
         return Group(Text("No jobs yet.", "bright_black"))
     room = max(console.height - len(summary) - 4, 0)
-    table = job_table(latest[: min(room, MOST_SHOWN)])
+    table = job_table(latest[: min(room, MAX_SHOWN)])
     return Group(summary_table(summary, is_wide=console.width >= 80), Text(), table)
 
 

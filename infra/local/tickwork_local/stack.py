@@ -18,8 +18,8 @@ from typing import IO, Any
 
 import psycopg
 
+from tickwork.database.migrate import edited_since, folder, migrate
 from tickwork.errors import Error
-from tickwork.migrations import edited_since, folder, migrate
 from tickwork_local.functions import Function, Functions
 from tickwork_local.postgres import PostgresFailed, Server, running_postgres
 from tickwork_local.ticker import Ticker

@@ -12,9 +12,9 @@ from typing import Any
 
 import psycopg
 
-from tickwork.database import Database, connect
+from tickwork.client import Client
+from tickwork.database.connection import Database, connect
 from tickwork.errors import QueueError
-from tickwork.queue import Queue
 
 # So many calls of one family run at once; each goes on until nothing is due.
 AT_ONCE = 4
@@ -28,7 +28,7 @@ class Ticker:
 
     def __init__(self, database_url: str, functions: Mapping[str, str], tick_seconds: float, logs: Path) -> None:
         self._database_url = database_url
-        self._queue = Queue(Database(database_url, "tickwork ticker"))
+        self._client = Client(Database(database_url, "tickwork ticker"))
         self._functions = functions
         self._tick_seconds = tick_seconds
         self._logs = logs
@@ -46,12 +46,12 @@ class Ticker:
         self._stopped.set()
         for thread in self._threads:
             thread.join()
-        self._queue.database.close()
+        self._client.database.close()
 
     def _tick(self) -> None:
         while not self._stopped.is_set():
             try:
-                self._queue.reap_expired_leases()
+                self._client.maintenance.reap_expired_leases()
             except QueueError as error:
                 self._log(f"expired leases were not given back: {error}")
             for family in self._functions:

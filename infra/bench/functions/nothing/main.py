@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from tickwork.handler import Handler, Handlers, Tools
+from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.serve import serve
 
 

@@ -26,4 +26,4 @@ class Contender(Protocol):
 
 class Listener(Contender, Protocol):
     def listen(self, url: str, watch: Watch) -> None:
-        """Work off one job after the other, woken by NOTIFY, for ever."""
+        """Process one job after the other, woken by NOTIFY, for ever."""

@@ -7,13 +7,15 @@ from uuid import UUID
 import psycopg
 from pydantic import BaseModel
 
-from tickwork.batch import work_many
-from tickwork.database import Database
-from tickwork.handler import Handler, Handlers, Tools
-from tickwork.jobs import ClaimedJob
-from tickwork.migrations import migrate
+from tickwork.client import Client
+from tickwork.database.connection import Database
+from tickwork.database.migrate import migrate
+from tickwork.jobs.handler import Handler, Handlers, Tools
+from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import Queue
-from tickwork.runtime import Deadline, work
+from tickwork.runtime.batch import work_many
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 from tickwork.worker import Worker
 from tickwork_bench.contenders import Sender
 from tickwork_bench.measure import batches
@@ -110,26 +112,34 @@ def done(job: ClaimedJob) -> dict[str, str]:
 @contextmanager
 def sender(url: str) -> Iterator[Sender]:
     (tenant,) = tenants_in(url)
-    queue = queue_at(url)
+    client = client_at(url)
 
     def one_by_one(jobs: int) -> None:
         for number in range(jobs):
-            queue.enqueue_job(tenant, TYPE, {"number": number})
+            client.jobs.enqueue_job(tenant, TYPE, {"number": number})
 
     def in_bulk(jobs: int) -> None:
-        queue.enqueue_jobs(
+        client.jobs.enqueue_jobs(
             [{"tenant_id": str(tenant), "type": TYPE, "payload": {"number": number}} for number in range(jobs)]
         )
 
     yield Sender(one_by_one, in_bulk)
-    queue.database.close()
+    client.database.close()
 
 
 def queue_at(url: str) -> Queue:
+    return Queue(connected(url), "bench")
+
+
+def client_at(url: str) -> Client:
+    return Client(connected(url))
+
+
+def connected(url: str) -> Database:
+    """So that nobody measures how long it takes to connect."""
     database = Database(url)
-    # So that nobody measures how long it takes to connect.
     database.rows("select 1", {})
-    return Queue(database, "bench")
+    return database
 
 
 def as_worker(url: str) -> str:

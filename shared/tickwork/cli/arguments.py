@@ -1,0 +1,76 @@
+"""What people type, read as what the queue understands; each refusal names the field and the rule."""
+
+import json
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from tickwork.database.connection import Database
+from tickwork.errors import BadSetting, InvalidRequest
+
+
+def database_url(given: str, name: str) -> str:
+    if not given.startswith(("postgresql://", "postgres://")):
+        raise BadSetting(
+            f"{name}: must start with postgresql://, such as postgresql://user:password@host:5432/database"
+        )
+    return given
+
+
+def job_id(given: str, name: str = "ID") -> UUID:
+    try:
+        return UUID(given)
+    except ValueError:
+        hint = "It looks like 123e4567-e89b-42d3-a456-426614174000; `tickwork jobs` shows the ids."
+        raise InvalidRequest(f"{name}: {given!r} is no job id", hint=hint) from None
+
+
+def document_id(given: str) -> UUID:
+    try:
+        return UUID(given)
+    except ValueError:
+        hint = "`tickwork documents` shows the ids."
+        raise InvalidRequest(f"ID: {given!r} is no document id", hint=hint) from None
+
+
+def webhook_id(given: str) -> UUID:
+    try:
+        return UUID(given)
+    except ValueError:
+        hint = "`tickwork webhooks` and `tickwork webhooks deliveries` show the ids."
+        raise InvalidRequest(f"ID: {given!r} is no id", hint=hint) from None
+
+
+def payload(given: str) -> Any:
+    try:
+        value = json.loads(given)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise InvalidRequest("payload: nested deeper than 32 levels", hint="Flatten the payload.") from None
+    except UnicodeEncodeError:
+        raise InvalidRequest("payload: contains one half of a surrogate pair, which is no character") from None
+    except ValueError as error:
+        raise InvalidRequest(
+            f"payload: is not JSON ({error})", hint="""Example: --payload '{"document_id": "…"}'"""
+        ) from None
+    if value is None:
+        raise InvalidRequest("payload: must be an object, not null", hint="For an empty payload leave it out.")
+    return value
+
+
+def point_in_time(database: Database, given: str | None, name: str = "run_at") -> datetime | None:
+    """A time, or an interval from now on, as Postgres reads it and by its clock."""
+    if given is None:
+        return None
+    readings = ["select %(given)s::timestamptz as at"]
+    # 08:00 would be an interval of eight hours, which is hardly what was meant.
+    if any(each.isalpha() for each in given):
+        readings.append("select now() + %(given)s::interval as at")
+    for reading in readings:
+        try:
+            at: datetime = database.rows(reading, {"given": given})[0]["at"]
+        except InvalidRequest:
+            continue
+        return at
+    hint = "It is a time until the year 9999, such as 2027-01-31T08:00Z, or an interval from now, such as '1 hour'."
+    raise InvalidRequest(f"{name}: {given!r} is no point in time", hint=hint)

@@ -1,0 +1,26 @@
+"""The command on the classifier of documents."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tickwork.database.migrate import folder as sql_folder
+from tickwork.errors import InvalidRequest
+
+commands = typer.Typer()
+
+
+@commands.command()
+def classifier(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A text file for each type; by default the held-out ones of the repository.")
+    ] = None,
+) -> None:
+    """Say how good the classifier is on documents it has not seen."""
+    from tickwork.families.classify import evaluate
+
+    samples = evaluate.read_corpus(folder or evaluate.HELD_OUT)
+    if not samples:
+        raise InvalidRequest(f"FOLDER: there are no documents in {folder or evaluate.HELD_OUT}")
+    print("\n".join(evaluate.report(evaluate.judged(samples, evaluate.shipped_types(sql_folder("migrations"))))))

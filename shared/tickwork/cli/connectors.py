@@ -1,0 +1,194 @@
+"""The commands on connectors: list, add, check, renew, watch, remove."""
+
+import re
+import sys
+import time
+from getpass import getpass
+from typing import Annotated, get_args
+from uuid import UUID
+
+import typer
+from rich.text import Text
+
+from tickwork.cli import connect
+from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
+from tickwork.cli.output import one_line, plain_table, print_json, print_table, printable
+from tickwork.cli.progress import explain_unfinished, followed, progress_bars
+from tickwork.cli.upload import check_engine
+from tickwork.client import Client
+from tickwork.client.connectors import Provider
+from tickwork.errors import InvalidRequest
+from tickwork.jobs.rows import Job
+
+PROVIDERS = get_args(Provider)
+COLOURS = {"active": "green", "reauthorize": "red", "disabled": "bright_black"}
+
+Connector = Annotated[str, typer.Argument(help="Id or name of a connector.", metavar="CONNECTOR")]
+Wait = Annotated[float, typer.Option(min=0, help="For how many seconds to wait for it.")]
+
+commands = typer.Typer()
+group = typer.Typer(help="List cloud drives, or add one.", invoke_without_command=True, rich_markup_mode=None)
+commands.add_typer(group, name="connectors")
+
+
+@group.callback()
+def show_connectors(
+    context: typer.Context, tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    if not context.invoked_subcommand:
+        list_connectors(tenant, database_url, as_json)
+
+
+@group.command("list")
+def list_connectors(tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List cloud drives."""
+    client = connect.client(database_url)
+    tenant_id = client.tenants.find(tenant) if tenant else None
+    rows = client.connectors.overview(tenant_id)
+    if as_json:
+        print_json(rows)
+        return
+    table = plain_table("id", "connector", "provider", "status", "tenant", "folders", "files", "extract")
+    for row in rows:
+        table.add_row(
+            str(row["id"]),
+            one_line(row["name"]),
+            row["provider"],
+            Text(row["status"], COLOURS[row["status"]]),
+            one_line(row["tenant"]),
+            str(row["folders"]),
+            str(row["files"]),
+            row["extract"] or "",
+        )
+    print_table(table) if rows else print("No connectors. `tickwork connectors add PROVIDER --tenant NAME` adds one.")
+
+
+@group.command("add")
+def add_connector(
+    provider: Annotated[str, typer.Argument(help="dropbox, onedrive or gdrive.", metavar="PROVIDER")],
+    tenant: OfTenant,
+    name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
+    extract: Annotated[str | None, typer.Option(help="The engine that reads what is imported, such as local.")] = None,
+    consent: Annotated[
+        bool, typer.Option("--consent", help="Whoever may decide it agrees to sending documents away.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Connect a cloud drive; its refresh token is asked for, or read from a pipe."""
+    client = connect.client(database_url)
+    id = connect_drive(client, tenant, provider, name, extract, consent)
+    print_json({"id": id}) if as_json else print(
+        f"{id} is connected. See whether it works: tickwork connectors check {id}"
+    )
+
+
+@group.command("check")
+def check_connector(
+    connector: Connector, wait: Wait = 60, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Ask the provider whether it still takes the token."""
+    client = connect.client(database_url)
+    raise typer.Exit(check(client, client.connectors.find(connector)["id"], wait, as_json))
+
+
+@group.command("renew")
+def renew_connector(
+    connector: Connector, wait: Wait = 60, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Give a connector another refresh token, and check it."""
+    client = connect.client(database_url)
+    found = client.connectors.find(connector)
+    client.connectors.keep_token(found["tenant_id"], found["id"], asked_token())
+    raise typer.Exit(check(client, found["id"], wait, as_json))
+
+
+@group.command("watch")
+def watch_connector(
+    connector: Connector,
+    url: Annotated[str, typer.Argument(help="Of the import function, as the world sees it.", metavar="URL")],
+    wait: Wait = 60,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have the provider tell the import function of changes."""
+    raise typer.Exit(watch(connect.client(database_url), connector, url, wait, as_json))
+
+
+@group.command("remove")
+def remove_connector(connector: Connector, database_url: DatabaseUrl = None) -> None:
+    """Forget a cloud drive and its tokens; what it has imported stays."""
+    client = connect.client(database_url)
+    found = client.connectors.find(connector)
+    client.connectors.remove_connector(found["id"])
+    print(f"Removed {found['id']} with its tokens. What it has imported stays.")
+
+
+def connect_drive(
+    client: Client, tenant: str, provider: str, name: str | None, extract: str | None, consent: bool
+) -> UUID:
+    """Ask for the refresh token and keep it; returns the connector's id."""
+    tenant_id = client.tenants.find(tenant)
+    if provider not in PROVIDERS:
+        raise InvalidRequest(f"PROVIDER: there is none {provider!r}", hint=f"It is one of {', '.join(PROVIDERS)}.")
+    if extract is not None:
+        check_engine(client, extract, consent)
+    if client.connectors.is_named(tenant_id, name or provider):
+        hint = "Give another --name; `tickwork connectors renew` gives this one another token."
+        raise InvalidRequest(f"--name: the tenant has a connector {name or provider!r} already", hint=hint)
+    token = asked_token()
+    connector_id = client.connectors.add_connector(tenant_id, provider, name or provider, extract, consent)
+    try:
+        client.connectors.keep_token(tenant_id, connector_id, token)
+    except Exception:
+        # Without its token it is of no use to anybody.
+        client.connectors.remove_connector(connector_id)
+        raise
+    return connector_id
+
+
+def asked_token() -> str:
+    """From the terminal, unseen, or from a pipe: never from the command line, which others can read."""
+    prompt = "Refresh token (it is not shown): "
+    token = (getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    if not re.fullmatch("[!-~]{8,8000}", token):
+        hint = "Type it when asked, or pipe it in: tickwork connectors add … < token"
+        raise InvalidRequest("refresh token: must be one word of ASCII, of 8 characters or more", hint=hint)
+    return token
+
+
+def check(client: Client, connector_id: UUID, wait_seconds: float, as_json: bool) -> int:
+    """Have the provider asked; the exit code says whether it takes the token."""
+    job = done_for(client, connector_id, "check_connector", wait_seconds, as_json)
+    if job.status == "done" and not as_json:
+        print(f"{connector_id} works: {job.result['provider']} account of {printable(job.result['account_name'])}.")
+    return 0 if job.status == "done" else 1
+
+
+def watch(client: Client, given: str, url: str, wait_seconds: float, as_json: bool) -> int:
+    """Have the provider notify the import function of changes."""
+    connector = client.connectors.find(given)
+    if not re.fullmatch("https://[!-~]{1,1000}", url):
+        raise InvalidRequest("URL: must start with https://", hint="It is that of the import function.")
+    client.connectors.watch_connector(connector["id"], f"{url.rstrip('/')}/notifications/{connector['provider']}")
+    job = done_for(client, connector["id"], "watch_connector", wait_seconds, as_json)
+    if job.status == "done" and not as_json:
+        until = job.result["watched_until"]
+        told = f"is watched until {until}, and then again" if until else "is watched once its app console has the URL"
+        print(f"{connector['id']} {told}.")
+    return 0 if job.status == "done" else 1
+
+
+def done_for(client: Client, connector_id: UUID, type: str, wait_seconds: float, as_json: bool) -> Job:
+    """A job of the connector, waited for, and explained if it did not end well."""
+    row = client.connectors.find(str(connector_id))
+    payload = {"connector_id": str(connector_id)}
+    enqueued = client.jobs.enqueue_job(row["tenant_id"], type, payload, lane=f"connector:{connector_id}")
+    with progress_bars(as_json) as progress:
+        bar = progress.add_task("asking the provider", total=None)
+        job = followed(client, enqueued.id, progress, bar, time.monotonic() + wait_seconds)
+    if as_json:
+        print_json({"job_id": job.id, "status": job.status, "result": job.result, "error_code": job.error_code})
+    elif job.status != "done":
+        explain_unfinished(client, job)
+    return job

@@ -1,0 +1,49 @@
+"""Documents, and what was found in them, as tables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from tickwork.cli.output import one_line, plain_table, printable
+
+
+def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> Table:
+    table = plain_table(*(["id"] if with_ids else []), "document", "text", "type", "sure", "pages", "chunks", "note")
+    for row in rows:
+        state = row["extraction_status"] or "not asked for"
+        colour = {"done": "green", "failed": "red", "running": "yellow"}.get(state, "cyan")
+        sure = "" if row["doc_type_confidence"] is None else f"{row['doc_type_confidence']:.0%}"
+        error = row["error_code"] or "" if state == "failed" else ""
+        table.add_row(
+            *([str(row["id"])] if with_ids else []),
+            one_line(row["name"]),
+            Text(state, colour),
+            one_line(row["doc_type"] or ""),
+            sure,
+            shown(row["page_count"]),
+            shown(row["chunk_count"]),
+            one_line(error),
+        )
+    return table
+
+
+def shown(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def hit_table(hits: Sequence[dict[str, Any]]) -> Table:
+    table = plain_table("document", "page", "type", "text")
+    for hit in hits:
+        page, type = str(hit["page_number"] or ""), one_line(hit["doc_type"] or "")
+        table.add_row(one_line(hit["name"]), page, type, marked(hit["snippet"]))
+    return table
+
+
+def marked(snippet: str) -> Text:
+    """The snippet with its hits in bold. Nothing in it is read as markup."""
+    text = Text(no_wrap=True, overflow="ellipsis")
+    for number, part in enumerate(printable(snippet).replace("\n", " ").replace("»", "«").split("«")):
+        text.append(part, "bold yellow" if number % 2 else None)
+    return text

@@ -1,0 +1,47 @@
+"""Options that say which jobs are meant, and what they mean to the queue."""
+
+from typing import Annotated, cast, get_args
+
+import typer
+
+from tickwork.cli import arguments
+from tickwork.client import Client
+from tickwork.client.job_filter import JobFilter
+from tickwork.errors import InvalidRequest
+from tickwork.jobs.rows import Status
+
+STATUSES = get_args(Status)
+
+InStatus = Annotated[str | None, typer.Option("--status", help=f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}.")]
+Lane = Annotated[str | None, typer.Option(help="Such as connector:<id>.")]
+ErrorCode = Annotated[str | None, typer.Option(help="Such as TIMEOUT.")]
+CreatedAfter = Annotated[str | None, typer.Option(help="Such as 2027-01-31T08:00Z or '1 hour ago'.")]
+CreatedBefore = Annotated[str | None, typer.Option(help="Likewise; that time not included.")]
+RunAt = Annotated[str | None, typer.Option(help="Not before, such as 2027-01-31T08:00Z or '1 hour'.")]
+
+
+def chosen_filters(
+    client: Client,
+    tenant: str | None,
+    family: str | None,
+    type: str | None,
+    status: str | None,
+    lane: str | None,
+    error_code: str | None,
+    created_after: str | None,
+    created_before: str | None,
+) -> JobFilter:
+    """What was given, as the queue takes it."""
+    if status is not None and status not in STATUSES:
+        raise InvalidRequest(f"status: there is no status {status!r}", hint=f"It is one of {', '.join(STATUSES)}.")
+    values: JobFilter = {
+        "tenant_id": None if tenant is None else client.tenants.find(tenant),
+        "family": family,
+        "type": type,
+        "status": status,
+        "lane": lane,
+        "error_code": error_code,
+        "created_after": arguments.point_in_time(client.database, created_after, "created_after"),
+        "created_before": arguments.point_in_time(client.database, created_before, "created_before"),
+    }
+    return cast(JobFilter, {name: value for name, value in values.items() if value is not None})

@@ -1,0 +1,113 @@
+"""The commands on jobs: enqueue, list, show, bury."""
+
+from typing import Annotated
+
+import typer
+
+from tickwork.cli import arguments, connect
+from tickwork.cli.job_options import CreatedAfter, CreatedBefore, ErrorCode, InStatus, Lane, RunAt, chosen_filters
+from tickwork.cli.options import AsJson, DatabaseUrl, Family, JobId, OfTenant, Tenant, Type
+from tickwork.cli.output import job_table, print_job, print_json, print_table, say
+from tickwork.jobs.rows import Job
+
+commands = typer.Typer()
+
+
+@commands.command()
+def enqueue(
+    type: Annotated[str, typer.Argument(help="A key of job_types, such as extract_document.", metavar="TYPE")],
+    tenant: OfTenant,
+    payload: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
+    priority: Annotated[int, typer.Option(help="0 to 100; higher runs first.")] = 0,
+    run_at: RunAt = None,
+    idempotency_key: Annotated[str | None, typer.Option(help="A repeat returns the first job.")] = None,
+    dedupe_key: Annotated[str | None, typer.Option(help="At most one such job waits or runs.")] = None,
+    lane: Lane = None,
+    max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default what the type says.")] = None,
+    correlation_id: Annotated[str | None, typer.Option(help="For finding related jobs.")] = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a job into the queue."""
+    client = connect.client(database_url)
+    job = client.jobs.enqueue_job(
+        client.tenants.find(tenant),
+        type,
+        arguments.payload(payload),
+        priority=priority,
+        run_at=arguments.point_in_time(client.database, run_at),
+        idempotency_key=idempotency_key,
+        dedupe_key=dedupe_key,
+        lane=lane,
+        max_attempts=max_attempts,
+        correlation_id=correlation_id,
+    )
+    say(job, as_json, "was there already and is" if job.deduplicated else "is")
+
+
+@commands.command()
+def jobs(
+    tenant: Tenant = None,
+    family: Family = None,
+    type: Type = None,
+    status: InStatus = None,
+    lane: Lane = None,
+    source: Annotated[str | None, typer.Option(help="manual, event, schedule or system.")] = None,
+    error_code: ErrorCode = None,
+    key: Annotated[
+        str | None, typer.Option(help="How an idempotency key, dedupe key or correlation id starts.")
+    ] = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    finished_after: Annotated[str | None, typer.Option(help="Such as '1 hour ago'.")] = None,
+    finished_before: Annotated[str | None, typer.Option(help="Likewise; that time not included.")] = None,
+    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Instead of the newest.")] = False,
+    after: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List jobs, the newest first."""
+    client = connect.client(database_url)
+    chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
+    found = client.jobs.list_jobs(
+        **chosen,
+        source=source,
+        key_starts_with=key,
+        finished_after=arguments.point_in_time(client.database, finished_after, "finished_after"),
+        finished_before=arguments.point_in_time(client.database, finished_before, "finished_before"),
+        oldest_first=oldest_first,
+        after_id=arguments.job_id(after, "after") if after else None,
+        max_jobs=limit,
+    )
+    if as_json:
+        print_json([job.model_dump(mode="json") for job in found])
+    elif found:
+        print_table(job_table(found))
+        if len(found) == limit:
+            print(f"There may be more: --after {found[-1].id}")
+    else:
+        print("No jobs.")
+
+
+@commands.command()
+def job(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Show one job: attempts, error, and why it is not running."""
+    client, id = connect.client(database_url), arguments.job_id(job_id)
+    why = client.jobs.explain_job(id)
+    row, attempts = client.jobs.row(id), client.jobs.attempts(id)
+    if as_json:
+        print_json({**Job(**row).model_dump(mode="json"), "why": why, "attempt_history": attempts})
+    else:
+        print_job(row, attempts, why)
+
+
+@commands.command()
+def bury(
+    job_id: JobId,
+    reason: Annotated[str | None, typer.Option(help="Kept as the error message of the job.")] = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give up a queued job: it is dead unless somebody retries it."""
+    say(connect.client(database_url).jobs.bury_job(arguments.job_id(job_id), reason), as_json)

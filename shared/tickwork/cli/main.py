@@ -1,0 +1,86 @@
+"""The command line. Each command does what its name says, and says what to do next when it cannot.
+
+A file of this folder has the commands on one resource, in its `commands`; listed in RESOURCES, they are there.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from tickwork.cli import (
+    classifier,
+    connectors,
+    cron,
+    database,
+    deploy,
+    doctor,
+    documents,
+    imports,
+    job_changes,
+    jobs,
+    pauses,
+    secrets,
+    stack,
+    tenants,
+    webhooks,
+    worker,
+)
+from tickwork.cli.output import print_error
+from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, Unavailable
+
+RESOURCES = (
+    *(stack, database, jobs, job_changes, pauses, worker, doctor, tenants, documents, connectors, imports, classifier),
+    *(webhooks, secrets, cron, deploy),
+)
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+for resource in RESOURCES:
+    app.add_typer(resource.commands)
+
+
+def main() -> None:
+    """Errors of our own end in one line and what to do next; a traceback comes only with --debug."""
+    is_debugging = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        check_encoding(arguments)
+        sys.exit(app(args=arguments or ["--help"], prog_name="tickwork", standalone_mode=False))
+    except Exception as error:
+        if is_debugging:
+            raise
+        print_error(*explained(error))
+        sys.exit(getattr(error, "exit_code", 1))
+
+
+def check_encoding(arguments: list[str]) -> None:
+    try:
+        "".join(arguments).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("an argument is not UTF-8") from None
+
+
+def explained(error: Exception) -> tuple[str, str | None]:
+    match error:
+        case Unavailable():
+            return f"the database cannot be reached: {str(error).splitlines()[0]}", error.hint
+        case NoSuchJob():
+            return str(error), "`tickwork jobs` lists them."
+        case NotAllowed(sqlstate="42501"):
+            return str(error), "Connect as the role that ran the migrations, with --database-url; workers use another."
+        case Error():
+            return str(error), getattr(error, "hint", None)
+        case TyperException():
+            context = getattr(error, "ctx", None)
+            return error.format_message(), f"See `{context.command_path if context else 'tickwork'} --help`."
+        case OSError():
+            return str(error), None
+        case _:
+            return f"{type(error).__name__}: {error}", "This is a defect of tickwork. --debug shows where it is."
+
+
+@app.callback()
+def options(debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False) -> None:
+    """Durable background jobs on Postgres."""

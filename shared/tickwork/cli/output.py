@@ -1,0 +1,154 @@
+"""What the command line prints: tables, the page of a job, JSON and errors."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from tickwork.jobs.rows import Job
+
+COLOURS = {
+    "queued": "cyan",
+    "running": "yellow",
+    "done": "green",
+    "failed": "red",
+    "dead": "magenta",
+    "cancelled": "bright_black",
+}
+
+# Of use to the queue and to nobody who reads.
+HIDDEN = ("lease_token", "lease_seconds", "timeout_seconds")
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, default=as_json, indent=2))
+
+
+def as_json(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def print_table(table: Table) -> None:
+    """Cut nothing: lines that are too long are left to the terminal to break, which keeps ids whole when copied."""
+    console = Console()
+    width = Measurement.get(console, console.options.update_width(10_000), table).maximum
+    Console(width=width, soft_wrap=True).print(table)
+
+
+def plain_table(*columns: str) -> Table:
+    """Without lines, so that there is room for ids, and other programs can read it."""
+    return Table(*columns, box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+
+
+def job_table(jobs: Iterable[Job]) -> Table:
+    table = plain_table()
+    # An id is there to be copied: where the table is too wide, something else is cut.
+    table.add_column("id", no_wrap=True, min_width=36)
+    table.add_column("status", no_wrap=True, min_width=len("running 1/4"))
+    table.add_column("type", no_wrap=True)
+    table.add_column("note")
+    for job in jobs:
+        status = Text(f"{job.status} {job.attempts}/{job.max_attempts}", COLOURS[job.status])
+        table.add_row(str(job.id), status, one_line(job.type), one_line(note(job)))
+    return table
+
+
+def one_line(text: str) -> Text:
+    # A Text is never read as markup, whatever a tenant wrote into it.
+    return Text(printable(text).replace("\n", " "), no_wrap=True, overflow="ellipsis")
+
+
+def note(job: Job) -> str:
+    """What there is to say beside the status, in a few words."""
+    match job.status:
+        case "queued" if job.run_at > datetime.now(UTC):
+            return f"due {soon(job.run_at)} {job.error_code or ''}".rstrip()
+        case "running" if job.cancel_requested_at:
+            return "asked to stop"
+        case "running" if job.progress is not None:
+            return f"{job.progress:.0%} {job.progress_message or ''}".rstrip()
+        case "failed" | "dead":
+            return job.error_code or ""
+        case _:
+            return ""
+
+
+def say(job: Job, as_json: bool, verb: str = "is") -> None:
+    if as_json:
+        print_json(job.model_dump(mode="json"))
+    else:
+        extra = note(job)
+        print(f"{job.id} {verb} {job.status}{', ' if extra else ''}{extra}")
+
+
+def soon(time: datetime) -> str:
+    seconds = (time - datetime.now(UTC)).total_seconds()
+    if seconds < 90:
+        return f"in {seconds:.0f} s"
+    if seconds < 3600:
+        return f"in {seconds / 60:.0f} min"
+    return moment(time)
+
+
+def print_job(job: Mapping[str, Any], attempts: Iterable[Mapping[str, Any]], why: str) -> None:
+    for name, value in job.items():
+        if value is not None and name not in HIDDEN:
+            print(f"{name:<20} {fact(value)}")
+    for attempt in attempts:
+        print_attempt(attempt)
+    print(f"\n{printable(why)}")
+
+
+def print_attempt(attempt: Mapping[str, Any]) -> None:
+    if attempt["finished_at"] is None:
+        ending = f"has been running since {moment(attempt['started_at'])}"
+    else:
+        seconds = (attempt["finished_at"] - attempt["started_at"]).total_seconds()
+        ending = f"{attempt['status']} after {seconds:.2f} s"
+    print(f"\nattempt {attempt['number']} {ending} on {fact(attempt['worker_id'])}")
+    if attempt["error_code"]:
+        print(f"  {fact(attempt['error_code'])}: {fact(attempt['error_message'])}")
+    for name in ("error", "exit_code", "stdout_tail", "stderr_tail", "logs"):
+        if attempt[name] is not None:
+            print_lines(name, fact(attempt[name]))
+
+
+def print_lines(name: str, text: str) -> None:
+    # What was logged needs no heading: it is what people look for.
+    if name != "logs":
+        print(f"  {name}")
+    for line in text.splitlines():
+        print(f"  | {line}")
+
+
+def fact(value: Any) -> str:
+    match value:
+        case datetime():
+            return moment(value)
+        case dict() | list():
+            return printable(json.dumps(value, ensure_ascii=False))
+        case _:
+            return printable(str(value))
+
+
+def moment(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S%z}"
+
+
+def printable(text: str) -> str:
+    """Without the characters that a terminal obeys."""
+    return "".join(each if each.isprintable() or each in "\n\t" else f"\\x{ord(each):02x}" for each in text)
+
+
+def print_error(message: str, hint: str | None = None) -> None:
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console.print(Text.assemble(("tickwork: ", "red"), printable(message.strip())))
+    if hint:
+        console.print(Text(f"  {printable(hint)}"))
+    sys.stderr.flush()

@@ -1,0 +1,97 @@
+"""The commands that stop jobs from starting: pause, resume, holds."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from tickwork.cli import connect
+from tickwork.cli.options import AsJson, DatabaseUrl, Family, Tenant, Type
+from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table, printable
+from tickwork.errors import InvalidRequest
+
+commands = typer.Typer()
+
+# The database counts no further.
+MANY = 100
+
+
+@commands.command()
+def pause(
+    family: Family = None,
+    type: Type = None,
+    tenant: Tenant = None,
+    reason: Annotated[str | None, typer.Option(help="Shown to whoever asks why a job is not running.")] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Let no job of a family, a type or a tenant start."""
+    option, name = the_one("pause", family, type, tenant)
+    client = connect.client(database_url)
+    client.pauses.pause_jobs(family, type, None if tenant is None else client.tenants.find(tenant), reason)
+    print(f"No job of {option} {printable(name)} starts any more; those that run go on.")
+    print(f"`tickwork resume --{option} {printable(shlex.quote(name))}` ends that.")
+
+
+@commands.command()
+def resume(
+    family: Family = None,
+    type: Type = None,
+    tenant: Tenant = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Let the jobs of a family, a type or a tenant start again."""
+    option, name = the_one("resume", family, type, tenant)
+    client = connect.client(database_url)
+    tenant_id = None if tenant is None else client.tenants.find(tenant)
+    scopes = [hold["scope"] for hold in client.pauses.list_holds()]
+    client.pauses.resume_jobs(family, type, tenant_id)
+    if f"{option} {tenant_id or name}" in scopes:
+        print(f"Jobs of {option} {printable(name)} start again.")
+    else:
+        print(f"{option.capitalize()} {printable(name)} was not paused. `tickwork holds` lists what is.")
+
+
+def the_one(command: str, family: str | None, type: str | None, tenant: str | None) -> tuple[str, str]:
+    """Which option was given, and what it said."""
+    options = {"family": family, "type": type, "tenant": tenant}
+    given = [(option, name) for option, name in options.items() if name is not None]
+    if len(given) != 1:
+        what = "only one" if given else "one"
+        hint = f"Such as `tickwork {command} --tenant acme`; for two things run it twice."
+        raise InvalidRequest(f"give {what} of --family, --type and --tenant", hint=hint)
+    return given[0]
+
+
+@commands.command()
+def holds(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List what is paused or held, and why."""
+    client = connect.client(database_url)
+    rows = client.pauses.list_holds()
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_holds(rows, {str(tenant["id"]): tenant["name"] for tenant in client.tenants.overview()})
+    else:
+        print("Nothing is held.")
+
+
+def print_holds(rows: list[dict[str, Any]], tenants: Mapping[str, str]) -> None:
+    table = plain_table("held", "since", "until", "jobs waiting", "why")
+    for row in rows:
+        what = in_words(row["scope"], tenants)
+        the_end = "it is released" if what.startswith("lane ") else "it is resumed"
+        until = moment(row["held_until"]) if row["held_until"] else the_end
+        waiting = f"{MANY} or more" if row["waiting"] >= MANY else str(row["waiting"])
+        table.add_row(one_line(what), moment(row["created_at"]), until, waiting, one_line(row["reason"]))
+    print_table(table)
+
+
+def in_words(scope: str, tenants: Mapping[str, str]) -> str:
+    """A scope as people would say it, with the name of its tenant."""
+    if not (found := re.fullmatch("tenant ([^ ]+)(?: family (.*?) lane (.*))?", scope, re.DOTALL)):
+        return scope
+    tenant_id, family, lane = found.groups()
+    tenant = f"tenant {tenants.get(tenant_id, tenant_id)}"
+    return f"lane {lane} of {tenant} in {family}" if lane else tenant

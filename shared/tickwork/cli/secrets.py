@@ -1,0 +1,73 @@
+"""The commands on secrets that http_request may use: set, list, remove. A value never stands on the command line."""
+
+import sys
+from getpass import getpass
+from typing import Annotated
+
+import typer
+
+from tickwork.cli import connect
+from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant
+from tickwork.cli.output import one_line, plain_table, print_json, print_table
+from tickwork.errors import InvalidRequest
+from tickwork.families.webhook.http_request import REFERENCE, Secret
+
+OWNER = "tenant"
+# A shorter one would be found in places where it only looks like itself.
+MIN_LENGTH = 8
+
+commands = typer.Typer()
+group = typer.Typer(help="Keep secrets of tenants, for http_request.", rich_markup_mode=None)
+commands.add_typer(group, name="secrets")
+
+Name = Annotated[str, typer.Argument(help="Letters, digits, dots, dashes and underscores.", metavar="NAME")]
+
+
+@group.command("set")
+def set_secret(
+    name: Name,
+    tenant: OfTenant,
+    host: Annotated[
+        list[str],
+        typer.Option(
+            help="Who may get it by https, such as api.example.com, or http://127.0.0.1; several times, or * for all."
+        ),
+    ],
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Store a secret, read from standard input or asked for."""
+    if not REFERENCE.fullmatch(f"{{{{secret:{name}}}}}"):
+        raise InvalidRequest(f"NAME: {name!r} has characters that no name of a secret has")
+    client = connect.client(database_url)
+    tenant_id = client.tenants.find(tenant)
+    value = (getpass("Its value: ") if sys.stdin.isatty() else sys.stdin.read()).strip()
+    if len(value) < MIN_LENGTH or not value.isascii() or not value.isprintable():
+        raise InvalidRequest(f"the value must be {MIN_LENGTH} characters or longer, of ASCII and in one line")
+    stored = Secret(value=value, hosts=[each.lower() for each in host]).model_dump_json()
+    client.secrets.store(tenant_id, OWNER, name, stored)
+    print(f"Stored. A header of http_request may say {{{{secret:{name}}}}}.")
+
+
+@group.command("list")
+def list_secrets(tenant: OfTenant, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List the names of a tenant's secrets; their values are not to be had."""
+    client = connect.client(database_url)
+    rows = client.secrets.overview(client.tenants.find(tenant), OWNER)
+    if as_json:
+        print_json(rows)
+        return
+    table = plain_table("secret", "since")
+    for row in rows:
+        table.add_row(one_line(row["name"]), str(row["created_at"]))
+    print_table(table) if rows else print("No secrets.")
+
+
+@group.command("remove")
+def remove_secret(name: Name, tenant: OfTenant, database_url: DatabaseUrl = None) -> None:
+    """Forget a secret."""
+    client = connect.client(database_url)
+    if not client.secrets.drop(client.tenants.find(tenant), OWNER, name):
+        raise InvalidRequest(
+            f"NAME: there is no secret {name!r}", hint="`tickwork secrets list --tenant …` shows their names."
+        )
+    print("Forgotten.")

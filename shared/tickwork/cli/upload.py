@@ -1,0 +1,122 @@
+"""`tickwork documents add`: put files into the vault, have them read, and wait for that."""
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from rich.progress import Progress
+
+from tickwork.cli.document_tables import document_table
+from tickwork.cli.output import as_json as as_text
+from tickwork.cli.output import print_error, print_table, printable
+from tickwork.cli.progress import LOOK_SECONDS, progress_bars
+from tickwork.client import Client
+from tickwork.errors import Error, InvalidRequest
+from tickwork.tools.vault import open_vault
+
+# As the engines say.
+MAX_FILE_BYTES = 50_000_000
+
+
+def upload(
+    client: Client,
+    vault: tuple[str, str | None],
+    files: Sequence[Path],
+    tenant: str,
+    engine: str,
+    consent: bool,
+    wait_seconds: float,
+    as_json: bool,
+) -> int:
+    """Upload, have them read, and wait; the exit code says whether all of them were."""
+    documents, tenant_id = client.documents, client.tenants.find(tenant)
+    check_engine(client, engine, consent)
+    for file in files:
+        check_file(file)
+    ids: list[UUID] = []
+    with progress_bars(as_json) as progress:
+        uploads = progress.add_task("uploading", total=len(files))
+        try:
+            for file in files:
+                document = documents.add(open_vault(vault[0], tenant_id, vault[1]), tenant_id, file)
+                documents.request_extraction(document["id"], engine, consent)
+                ids.append(document["id"])
+                progress.advance(uploads)
+            is_over = wait_for(client, ids, progress, time.monotonic() + wait_seconds)
+        except (KeyboardInterrupt, Error):
+            added = f"{len(ids)} of {len(files)} files were added and go on"
+            print_error(added, "`tickwork documents` shows how far they are.")
+            raise
+    rows = {row["id"]: row for row in client.documents.overview(ids=ids, limit=len(ids))}
+    ended = [rows[each] for each in ids]
+    if as_json:
+        for row in ended:
+            print(json.dumps(summary(row), default=as_text, ensure_ascii=False))
+    else:
+        print_table(document_table(ended))
+        for row in ended:
+            if row["extraction_status"] == "failed":
+                print_error(f"{row['name']}: {row['error_message'] or row['error_code']}")
+    if not is_over:
+        print_error(
+            f"not all of them are done after {wait_seconds:.0f} s",
+            "They go on: `tickwork documents` shows how far they are.",
+        )
+    return 0 if is_over and all(row["extraction_status"] == "done" for row in ended) else 1
+
+
+def check_file(file: Path) -> None:
+    if file.is_dir():
+        raise InvalidRequest(f"FILE: {file} is a folder", hint=f"Its files are {file}/*")
+    if not file.is_file():
+        raise InvalidRequest(f"FILE: there is no file {file}")
+    if file.stat().st_size > MAX_FILE_BYTES:
+        raise InvalidRequest(f"FILE: {file} is larger than 50 MB", hint="No engine reads such a file.")
+
+
+def check_engine(client: Client, engine: str, consent: bool) -> None:
+    """Before anything is uploaded."""
+    found = client.documents.engines()
+    chosen = next((row for row in found if row["key"] == engine), None)
+    if chosen is None:
+        raise InvalidRequest(
+            f"engine: there is no engine {engine!r}", hint=f"It is one of {', '.join(row['key'] for row in found)}."
+        )
+    if chosen["needs_consent"] and not consent:
+        raise InvalidRequest(
+            f"engine: {engine} sends the document to a third party", hint="Whoever may decide that agrees by --consent."
+        )
+
+
+def wait_for(client: Client, ids: list[UUID], progress: Progress, give_up_at: float) -> bool:
+    """Whether all were read, and classified, in time."""
+    bars = {id: progress.add_task("waiting", total=1.0) for id in ids}
+    while True:
+        rows = client.documents.overview(ids=ids, limit=len(ids))
+        waiting = [row for row in rows if row["extraction_status"] in ("queued", "running")]
+        for row in rows:
+            share = row["progress"] or 0.0 if row in waiting else 1.0
+            label = f"{printable(row['name'])[:40]} {row['progress_message'] or '' if row in waiting else ''}"
+            progress.update(bars[row["id"]], completed=share, description=label)
+        if not waiting and not client.documents.are_being_classified(ids):
+            return True
+        if time.monotonic() > give_up_at:
+            return False
+        time.sleep(LOOK_SECONDS)
+
+
+def summary(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "document_id": row["id"],
+        "name": row["name"],
+        "status": row["extraction_status"],
+        "doc_type": row["doc_type"],
+        "confidence": row["doc_type_confidence"],
+        "pages": row["page_count"],
+        "chunks": row["chunk_count"],
+        "error_code": row["error_code"] if row["extraction_status"] == "failed" else None,
+        "error_message": row["error_message"] if row["extraction_status"] == "failed" else None,
+    }

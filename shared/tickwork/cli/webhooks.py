@@ -1,0 +1,246 @@
+"""The commands on webhooks: add, test, rotate, redeliver, listen."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.text import Text
+
+from tickwork.cli import arguments, connect
+from tickwork.cli.listen import known_secret, listen_for, listen_with
+from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
+from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table, printable
+from tickwork.errors import InvalidRequest, QueueError
+from tickwork.tools.outbound.http import Policy
+from tickwork.tools.outbound.urls import parse
+
+commands = typer.Typer()
+group = typer.Typer(help="List webhook endpoints, or add some.", invoke_without_command=True, rich_markup_mode=None)
+commands.add_typer(group, name="webhooks")
+
+EndpointId = Annotated[str, typer.Argument(help="As `tickwork webhooks` shows it.", metavar="ID")]
+COLOURS = {"delivered": "green", "failed": "red", "pending": "cyan", "active": "green", "disabled": "red"}
+
+
+@group.callback()
+def list_endpoints(
+    context: typer.Context, tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    if not context.invoked_subcommand:
+        show_endpoints(tenant, database_url, as_json)
+
+
+@group.command("list")
+def show_endpoints(tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """List endpoints, as the command without a verb does."""
+    client = connect.client(database_url)
+    rows = client.webhooks.overview(client.tenants.find(tenant) if tenant else None)
+    if as_json:
+        print_json(rows)
+        return
+    table = plain_table("id", "tenant", "status", "url", "events", "note")
+    for row in rows:
+        events = ", ".join(row["event_types"]) or "all"
+        status = Text(row["status"], COLOURS[row["status"]])
+        table.add_row(
+            str(row["id"]), one_line(row["tenant"]), status, one_line(row["url"]), events, one_line(state_of(row))
+        )
+    print_table(table) if rows else print("No endpoints. `tickwork webhooks add URL --tenant NAME` adds one.")
+
+
+def state_of(endpoint: dict[str, Any]) -> str:
+    if endpoint["status"] == "disabled":
+        return endpoint["disabled_reason"] or ""
+    match endpoint["breaker"]:
+        case "open":
+            return f"down since {moment(endpoint['failing_since'])}, next probe {moment(endpoint['probe_at'])}"
+        case "recovering":
+            return "is back, and gets its backlog slowly"
+        case _:
+            return f"{endpoint['failures']} failures in a row" if endpoint["failures"] else ""
+
+
+@group.command("add")
+def add(
+    url: Annotated[str, typer.Argument(help="Where events are posted to.", metavar="URL")],
+    tenant: OfTenant,
+    event: Annotated[
+        list[str] | None, typer.Option(help="A type such as job.failed, or job.*; several times, or never for all.")
+    ] = None,
+    description: Annotated[str, typer.Option(help="For people.")] = "",
+    prefix: Annotated[str, typer.Option(help="What the names of our own headers begin with.")] = "X-BPC-",
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add an endpoint, and show its secret, this once."""
+    client = connect.client(database_url)
+    check_url(url, connect.outbound_policy())
+    tenant_id = client.tenants.find(tenant)
+    with told_what_is_wrong():
+        row, secret = client.webhooks.add(tenant_id, url, event, description, prefix)
+    if as_json:
+        print_json({"id": row["id"], "url": url, "secret": secret})
+        return
+    print(f"{row['id']} gets the events of {printable(tenant)}: {', '.join(event or []) or 'all of them'}.")
+    print_secret(secret)
+    print(f"`tickwork webhooks test {row['id']}` sends it an event.")
+
+
+def check_url(url: str, policy: Policy) -> None:
+    """What can be said without calling it; a name is looked up at every call."""
+    parsed = parse(url)
+    if parsed.scheme == "http" and not policy.allow_http:
+        raise InvalidRequest("URL: must start with https://", hint="An operator can set TICKWORK_OUTBOUND_HTTP=true.")
+    if parsed.address and not policy.permits(parsed.address, parsed.port):
+        raise InvalidRequest(
+            "URL: this address may not be called", hint="An operator can open networks with TICKWORK_OUTBOUND_ALLOW."
+        )
+
+
+RULES = {
+    "url_is_plain": "URL: must be one like https://example.com/hooks, without credentials, of at most 2,000 characters",
+    "event_types_are_types_or_beginnings": "--event: must be a type such as job.failed, or a beginning such as job.*",
+    "header_prefix_is_one": "--prefix: must be one like X-Acme-, and neither Webhook- nor Proxy-",
+    "description_is_at_most_500_characters": "--description: must be of at most 500 characters",
+}
+
+
+@contextmanager
+def told_what_is_wrong() -> Iterator[None]:
+    """In the words of the command line, where a constraint speaks of columns."""
+    try:
+        yield
+    except QueueError as error:
+        rule = next((rule for name, rule in RULES.items() if name in str(error)), None)
+        if rule is None:
+            raise
+        raise InvalidRequest(rule) from None
+
+
+def print_secret(secret: str) -> None:
+    print(f"Its secret, which is shown only now: {secret}")
+
+
+@group.command("test")
+def send_test(endpoint_id: EndpointId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Send an event to an endpoint, whatever it listens to."""
+    client = connect.client(database_url)
+    delivery = client.webhooks.test_webhook(arguments.webhook_id(endpoint_id))
+    if as_json:
+        print_json(delivery)
+    else:
+        print(f"The delivery {delivery['id']} is on its way: `tickwork webhooks deliveries {endpoint_id}` shows it.")
+
+
+@group.command("rotate")
+def rotate(
+    endpoint_id: EndpointId,
+    overlap: Annotated[float, typer.Option(min=0, max=720, help="For how many hours both secrets are good.")] = 24,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give an endpoint a new secret; for a while both are used."""
+    client = connect.client(database_url)
+    secret = client.webhooks.rotate(arguments.webhook_id(endpoint_id), timedelta(hours=overlap))
+    if as_json:
+        print_json({"id": endpoint_id, "secret": secret, "overlap_hours": overlap})
+        return
+    print_secret(secret)
+    print(f"For {overlap:g} hours the old one is good as well.")
+
+
+@group.command("enable")
+def enable(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
+    """Send events to an endpoint again."""
+    row = change(endpoint_id, "active", database_url)
+    print(f"{row['id']} is active. `tickwork webhooks redeliver {row['id']} --since TIME` sends what it has missed.")
+
+
+@group.command("disable")
+def disable(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
+    """Send an endpoint nothing more."""
+    print(f"{change(endpoint_id, 'disabled', database_url)['id']} is disabled.")
+
+
+def change(endpoint_id: str, status: Literal["active", "disabled"], database_url: str | None) -> dict[str, Any]:
+    client = connect.client(database_url)
+    return client.webhooks.change(arguments.webhook_id(endpoint_id), status)
+
+
+@group.command("remove")
+def remove(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
+    """Delete an endpoint, its secrets and its deliveries."""
+    client = connect.client(database_url)
+    print(f"{client.webhooks.remove(arguments.webhook_id(endpoint_id))['id']} is gone.")
+
+
+@group.command("deliveries")
+def deliveries(
+    endpoint_id: Annotated[str | None, typer.Argument(help="Of this endpoint only.", metavar="ID")] = None,
+    status: Annotated[str | None, typer.Option(help="pending, delivered or failed.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List deliveries, the newest first."""
+    if status not in (None, "pending", "delivered", "failed"):
+        raise InvalidRequest(f"status: there is no status {status!r}", hint="It is pending, delivered or failed.")
+    client = connect.client(database_url)
+    rows = client.webhooks.deliveries(arguments.webhook_id(endpoint_id) if endpoint_id else None, status, limit)
+    if as_json:
+        print_json(rows)
+        return
+    table = plain_table("id", "status", "event", "attempts", "answer", "ms", "note")
+    for row in rows:
+        table.add_row(
+            str(row["id"]),
+            Text(row["status"], COLOURS[row["status"]]),
+            one_line(row["event_type"]),
+            str(row["attempts"]),
+            str(row["http_status"] or ""),
+            str(row["latency_ms"] or ""),
+            one_line(row["error_message"] or ""),
+        )
+    print_table(table) if rows else print("No deliveries.")
+
+
+@group.command("redeliver")
+def redeliver(
+    id: Annotated[str, typer.Argument(help="Of a delivery, or, with --since, of an endpoint.", metavar="ID")],
+    since: Annotated[
+        str | None, typer.Option(help="All of the endpoint since then, such as 2027-01-31T08:00Z or '-1 hour'.")
+    ] = None,
+    all: Annotated[bool, typer.Option("--all", help="With --since: also what was delivered.")] = False,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Make one delivery again, or all that failed since a time."""
+    client = connect.client(database_url)
+    if since is None:
+        delivery = client.webhooks.redeliver_webhook(arguments.webhook_id(id))
+        print(f"The delivery {delivery['id']} is pending again.")
+        return
+    at = arguments.point_in_time(client.database, since, "--since")
+    assert at is not None
+    count = client.webhooks.redeliver_webhooks(arguments.webhook_id(id), at, only_failed=not all)
+    print(f"{count} deliveries are pending again.{' There may be more.' if count == 10_000 else ''}")
+
+
+@group.command("listen")
+def listen(
+    tenant: Tenant = None,
+    event: Annotated[list[str] | None, typer.Option(help="With --tenant: which events, as for add.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 0,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Receive webhooks on this machine, verify and print them.
+
+    With --tenant an endpoint is added for as long as it listens; without, it asks for the secret of one that is there
+    (or takes TICKWORK_WEBHOOK_SECRET).
+    """
+    if tenant is None:
+        listen_with(known_secret(), port)
+        return
+    client = connect.client(database_url)
+    listen_for(client.webhooks, client.tenants.find(tenant), event, port)

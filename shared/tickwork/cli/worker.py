@@ -1,0 +1,65 @@
+"""The command that works: worker."""
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tickwork.cli import connect
+from tickwork.cli.options import DatabaseUrl, Functions
+from tickwork.database.connection import Database
+from tickwork.errors import InvalidRequest
+from tickwork.jobs.handler import Handlers
+from tickwork.queue import Queue, worker_name
+from tickwork.settings import load_settings
+
+commands = typer.Typer()
+
+
+@commands.command()
+def worker(
+    family: Annotated[str, typer.Argument(help="Such as extract: a folder with a main.py.", metavar="FAMILY")],
+    batch: Annotated[
+        int, typer.Option(min=1, max=1000, help="How many jobs to hold at a time: many if they are small.")
+    ] = 1,
+    functions: Functions = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Process the jobs of one family until stopped."""
+    from tickwork.worker import Worker
+    from tickwork_local.stack import FUNCTIONS, find_stack, own_outbound, own_secret_key
+
+    # The function reads it as well, when its handlers are loaded.
+    os.environ["TICKWORK_DATABASE_URL"] = connect.chosen_url(database_url, is_worker=True)
+    if stack := find_stack(connect.HOME):
+        os.environ.setdefault("TICKWORK_VAULT_URL", stack.vault_url)
+        os.environ.setdefault("TICKWORK_SECRET_KEY", own_secret_key(stack.home))
+        for name, value in own_outbound().items():
+            os.environ.setdefault(name, value)
+    settings = load_settings()
+    handlers = handlers_of(functions or FUNCTIONS, family)
+    queue = Queue(Database(settings.database_url, f"tickwork {family} worker"), worker_name(family))
+    one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds, batch)
+    one.stop_on_signals()
+    one.run()
+
+
+def handlers_of(functions: Path, family: str) -> Handlers:
+    source = functions / family / "main.py"
+    if not source.exists():
+        raise InvalidRequest(
+            f"FAMILY: there is no {source}", hint="Name the folder of your functions with --functions."
+        )
+    spec = importlib.util.spec_from_file_location(f"tickwork_function_{family}", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        found: Handlers = module.HANDLERS
+    except Exception as error:
+        hint = "It must import without errors and set HANDLERS; --debug shows where it fails."
+        raise InvalidRequest(f"FAMILY: {source} does not load ({type(error).__name__}: {error})", hint=hint) from error
+    return found

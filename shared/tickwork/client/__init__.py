@@ -1,0 +1,85 @@
+"""What an application does with the queue: `Client(Database(url)).jobs.enqueue_job(...)`.
+
+One file for each resource; each is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tickwork.database.connection import Database
+
+if TYPE_CHECKING:
+    from tickwork.client.connectors import Connectors
+    from tickwork.client.documents import Documents
+    from tickwork.client.events import Events
+    from tickwork.client.jobs import Jobs
+    from tickwork.client.maintenance import Maintenance
+    from tickwork.client.pauses import Pauses
+    from tickwork.client.secrets import Secrets
+    from tickwork.client.tenants import Tenants
+    from tickwork.client.webhooks import Webhooks
+
+
+class Client:
+    """`secret_key` is what secrets are sealed with; without one they are kept in Supabase Vault, where there is one."""
+
+    def __init__(self, database: Database, secret_key: str | None = None) -> None:
+        self.database = database
+        self._secret_key = secret_key
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        from tickwork.client.jobs import Jobs
+
+        return Jobs(self.database)
+
+    @cached_property
+    def pauses(self) -> Pauses:
+        from tickwork.client.pauses import Pauses
+
+        return Pauses(self.database)
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        from tickwork.client.maintenance import Maintenance
+
+        return Maintenance(self.database)
+
+    @cached_property
+    def tenants(self) -> Tenants:
+        from tickwork.client.tenants import Tenants
+
+        return Tenants(self.database)
+
+    @cached_property
+    def documents(self) -> Documents:
+        from tickwork.client.documents import Documents
+
+        return Documents(self.database)
+
+    @cached_property
+    def connectors(self) -> Connectors:
+        from tickwork.client.connectors import Connectors
+
+        return Connectors(self.database, self.secrets)
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        from tickwork.client.webhooks import Webhooks
+
+        return Webhooks(self.database, self.secrets)
+
+    @cached_property
+    def events(self) -> Events:
+        from tickwork.client.events import Events
+
+        return Events(self.database)
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        from tickwork.client.secrets import Secrets
+        from tickwork.tools.secrets import SecretStore
+
+        return Secrets(self.database, SecretStore(self._secret_key))

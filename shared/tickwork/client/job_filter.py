@@ -1,0 +1,18 @@
+"""Which jobs are meant, where many are changed at once."""
+
+from datetime import datetime
+from typing import TypedDict
+from uuid import UUID
+
+
+class JobFilter(TypedDict, total=False):
+    """All of what is given has to hold."""
+
+    tenant_id: UUID | str | None
+    family: str | None
+    type: str | None
+    status: str | None
+    lane: str | None
+    error_code: str | None
+    created_after: datetime | str | None
+    created_before: datetime | str | None

@@ -1,0 +1,48 @@
+"""Secrets of tenants, as the service keeps them: of whom they are is their owner, such as tenant or connector:<id>."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from psycopg.rows import DictRow
+
+from tickwork.database.connection import Connection, Database
+from tickwork.tools.secrets import SecretStore
+
+STORE = "select tickwork.store_secret(%(tenant_id)s, %(owner)s, %(name)s, %(value)s, %(is_sealed)s, %(expires_at)s)"
+
+
+class Secrets:
+    def __init__(self, database: Database, store: SecretStore) -> None:
+        self._database = database
+        self._store = store
+
+    def store(self, tenant_id: UUID, owner: str, name: str, value: str, expires_at: datetime | None = None) -> None:
+        """Put a secret in; it takes the place of one of the same name."""
+        self._database.rows(STORE, self._store.row(tenant_id, owner, name, value, expires_at))
+
+    def store_within(self, connection: Connection, tenant_id: UUID, owner: str, name: str, value: str) -> None:
+        """The same, in a transaction that is open."""
+        connection.execute(STORE, self._store.row(tenant_id, owner, name, value))
+
+    def set_aside(
+        self, connection: Connection, tenant_id: UUID, owner: str, name: str, new_name: str, overlap: timedelta
+    ) -> None:
+        """Give a secret another name, under which it is valid for a while longer."""
+        connection.execute(
+            "select tickwork.rename_secret(%s, %s, %s, %s, clock_timestamp() + %s::interval)",
+            [tenant_id, owner, name, new_name, overlap],
+        )
+
+    def overview(self, tenant_id: UUID, owner: str) -> list[DictRow]:
+        """Names and times; the values are not to be had."""
+        query = "select * from tickwork.list_secrets(%(tenant_id)s, %(owner)s)"
+        return self._database.rows(query, {"tenant_id": tenant_id, "owner": owner})
+
+    def drop(self, tenant_id: UUID, owner: str, name: str) -> bool:
+        """Whether there was one of this name."""
+        (row,) = self._database.rows(
+            "select tickwork.drop_secrets(%(tenant_id)s, %(owner)s, %(name)s) as dropped",
+            {"tenant_id": tenant_id, "owner": owner, "name": name},
+            repeatable=False,
+        )
+        return bool(row["dropped"])

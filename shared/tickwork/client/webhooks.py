@@ -1,0 +1,138 @@
+"""Webhook endpoints and deliveries, as an operator or an application's backend keeps them.
+
+One method per SQL function, of the same name, and those that keep the rows of endpoints. A secret is told once, when
+it is made.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID, uuid4
+
+from psycopg.rows import DictRow
+
+from tickwork.client.secrets import Secrets
+from tickwork.database.call import call
+from tickwork.database.connection import Connection, Database
+from tickwork.errors import NoSuchEndpoint
+from tickwork.tools.signing import new_secret
+
+
+class Webhooks:
+    def __init__(self, database: Database, secrets: Secrets) -> None:
+        self._database = database
+        self._secrets = secrets
+
+    def overview(self, tenant_id: UUID | None = None) -> list[DictRow]:
+        """Endpoints, the oldest first."""
+        return self._database.rows(ENDPOINTS, {"tenant_id": tenant_id})
+
+    def deliveries(self, endpoint_id: UUID | None = None, status: str | None = None, limit: int = 50) -> list[DictRow]:
+        """Deliveries with the types of their events, the newest first."""
+        return self._database.rows(DELIVERIES, {"endpoint_id": endpoint_id, "status": status, "limit": limit})
+
+    def add(
+        self,
+        tenant_id: UUID,
+        url: str,
+        event_types: list[str] | None = None,
+        description: str = "",
+        header_prefix: str = "X-BPC-",
+    ) -> tuple[DictRow, str]:
+        """The new endpoint and its secret, which is nowhere to be read again."""
+        endpoint_id, secret = uuid4(), new_secret()
+        given = [endpoint_id, tenant_id, url, event_types or [], description, header_prefix]
+
+        def work(connection: Connection) -> DictRow:
+            row = connection.execute(INSERT, given).fetchone()
+            assert row is not None
+            self._secrets.store_within(connection, tenant_id, owner_of(endpoint_id), "current", secret)
+            return row
+
+        return self._database.transaction(work), secret
+
+    def rotate(self, endpoint_id: UUID, overlap: timedelta) -> str:
+        """A new secret; what is sent is signed with the old one too until the overlap is over."""
+        secret, owner = new_secret(), owner_of(endpoint_id)
+
+        def work(connection: Connection) -> None:
+            found = connection.execute(TENANT, [endpoint_id]).fetchone()
+            if found is None:
+                raise no_such(endpoint_id)
+            self._secrets.set_aside(connection, found["tenant_id"], owner, "current", "previous", overlap)
+            self._secrets.store_within(connection, found["tenant_id"], owner, "current", secret)
+
+        self._database.transaction(work)
+        return secret
+
+    def change(self, endpoint_id: UUID, status: Literal["active", "disabled"]) -> DictRow:
+        return self._one(CHANGE, {"id": endpoint_id, "status": status})
+
+    def remove(self, endpoint_id: UUID) -> DictRow:
+        """Delete it, with its secrets, its deliveries and what waits for it."""
+        return self._one("delete from public.webhook_endpoints where id = %(id)s returning *", {"id": endpoint_id})
+
+    def test_webhook(self, webhook_endpoint_id: UUID | str) -> DictRow:
+        # A repeat after a broken connection might send everything twice.
+        return call(self._database, "test_webhook", repeatable=False, webhook_endpoint_id=webhook_endpoint_id)[0]
+
+    def redeliver_webhook(self, webhook_delivery_id: UUID | str) -> DictRow:
+        return call(self._database, "redeliver_webhook", repeatable=False, webhook_delivery_id=webhook_delivery_id)[0]
+
+    def redeliver_webhooks(
+        self, webhook_endpoint_id: UUID | str, since: datetime | str, only_failed: bool = True
+    ) -> int:
+        (row,) = call(
+            self._database,
+            "redeliver_webhooks",
+            repeatable=False,
+            webhook_endpoint_id=webhook_endpoint_id,
+            since=since,
+            only_failed=only_failed,
+        )
+        return int(row["redeliver_webhooks"])
+
+    def _one(self, query: str, parameters: dict[str, Any]) -> DictRow:
+        rows = self._database.rows(query, parameters, repeatable=False)
+        if not rows:
+            raise no_such(parameters["id"])
+        return rows[0]
+
+
+def no_such(endpoint_id: UUID) -> NoSuchEndpoint:
+    return NoSuchEndpoint(f"there is no endpoint {endpoint_id}", hint="`tickwork webhooks` lists them.")
+
+
+def owner_of(endpoint_id: UUID) -> str:
+    return f"endpoint:{endpoint_id}"
+
+
+ENDPOINTS = """
+    select webhook_endpoints.*, organizations.name as tenant
+    from public.webhook_endpoints
+    join public.organizations on organizations.id = webhook_endpoints.tenant_id
+    where %(tenant_id)s::uuid is null or webhook_endpoints.tenant_id = %(tenant_id)s
+    order by webhook_endpoints.created_at, webhook_endpoints.id
+"""
+DELIVERIES = """
+    select webhook_deliveries.*, events.type as event_type
+    from public.webhook_deliveries
+    join public.events on events.id = webhook_deliveries.event_id
+    where (%(endpoint_id)s::uuid is null or webhook_deliveries.webhook_endpoint_id = %(endpoint_id)s)
+      and (%(status)s::text is null or webhook_deliveries.status = %(status)s)
+    order by webhook_deliveries.created_at desc, webhook_deliveries.id
+    limit %(limit)s
+"""
+INSERT = """
+    insert into public.webhook_endpoints (id, tenant_id, url, event_types, description, header_prefix)
+    values (%s, %s, %s, %s, %s, %s)
+    returning *
+"""
+TENANT = "select tenant_id from public.webhook_endpoints where id = %s for no key update"
+CHANGE = """
+    update public.webhook_endpoints
+    set
+      status = %(status)s,
+      disabled_reason = case %(status)s when 'disabled' then 'Somebody disabled it' end
+    where id = %(id)s
+    returning *
+"""

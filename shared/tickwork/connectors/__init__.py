@@ -1,1 +1,0 @@
-"""Cloud drives: one module for each provider's dialect, and what they have in common."""

@@ -1,0 +1,54 @@
+"""Python values as JSON that the database takes."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tickwork.errors import InvalidRequest
+
+ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
+
+
+def as_given(value: Any) -> str:
+    """What somebody wants enqueued goes in as it is, or not at all."""
+    try:
+        return as_text(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidRequest(f"payload: is not JSON ({error})", sqlstate="TWPAY") from error
+
+
+def as_stored(value: Any) -> str | None:
+    """What a handler produced is stored without the characters that Postgres cannot hold."""
+    if value is None:
+        return None
+    try:
+        text = as_text(value)
+        if "\\u0000" not in text:
+            return text
+    except (ValueError, TypeError, RecursionError):
+        pass
+    # Hardly ever: cleaning everything takes longer than all the rest.
+    try:
+        return as_text(storable(value))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidRequest(f"result: is not JSON ({error})", sqlstate="TWPAY") from error
+
+
+def as_text(value: Any) -> str:
+    """JSON, which the database takes for what its parameter is."""
+    text = ENCODER.encode(value)
+    # Half a surrogate pair is no character.
+    text.encode()
+    return text
+
+
+def storable(value: Any) -> Any:
+    match value:
+        case str():
+            return value.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+        case Mapping():
+            return {storable(key): storable(each) for key, each in value.items()}
+        case list() | tuple():
+            return [storable(each) for each in value]
+        case _:
+            return value

@@ -1,0 +1,47 @@
+"""Hears what the database announces."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from tickwork.database.connection import Connection, Database, connect
+
+
+@contextmanager
+def listening(database: Database, channel: str) -> Iterator["Listener"]:
+    """A connection of its own, which hears what is announced from now on."""
+    listener = Listener(database.url, f"{database.name} listener", channel)
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+class Listener:
+    """Only a hint: behind a transaction-mode pooler nothing ever arrives, and without a connection neither."""
+
+    def __init__(self, url: str, name: str, channel: str) -> None:
+        self._connection: Connection | None = None
+        try:
+            self._connection = connect(url, name)
+            self._connection.execute(f"listen {channel}")
+        except psycopg.Error:
+            self.close()
+
+    def wait_for(self, payload: str, seconds: float) -> None:
+        """Until that is announced, or so many seconds have passed."""
+        until = time.monotonic() + seconds
+        try:
+            if self._connection and not self._connection.closed:
+                for notice in self._connection.notifies(timeout=seconds):
+                    if notice.payload == payload:
+                        return
+        except psycopg.Error:
+            self.close()
+        time.sleep(max(0.0, until - time.monotonic()))
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()

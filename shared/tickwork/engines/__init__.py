@@ -1,1 +1,0 @@
-"""What reads files: one engine here, one at a third party."""

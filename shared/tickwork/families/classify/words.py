@@ -1,0 +1,92 @@
+"""What the classifier sees of a document: its words in reading order, folded, the headings marked."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+HEADING = "^"
+MAX_TEXT_LENGTH = 20_000
+MAX_WORDS = 600
+MAX_HEADING_WORDS = 24
+# Longer lines are sentences.
+MAX_HEADING_LENGTH = 6
+MAX_WORD_LENGTH = 40
+
+TOKEN = re.compile(r"§+\s*\d+|[^\W_]+")
+HYPHENATED = re.compile(r"(?<=[a-zäöüß])[-\u00ad]\s*\n\s*(?=[a-zäöüß])")
+SPACED_OUT = re.compile(r"\b(?:\w ){3,}\w\b")
+INNER_CAPITAL = re.compile(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])")
+# What scanners misread: ZähIer, VERSlCHERUNG, Rechnunq, B0den.
+MISREAD = [
+    (re.compile(r"(?<=[A-Za-zÄÖÜäöüß])I(?=[a-zäöüß])"), "l"),
+    (re.compile(r"(?<=[A-ZÄÖÜ])l(?=[A-ZÄÖÜ])"), "I"),
+    (re.compile(r"q(?!u)"), "g"),
+    (re.compile(r"\|"), "l"),
+]
+DIGITS_AS_LETTERS = str.maketrans("015", "ois", "2346789")
+# So that ü, ue and a ü that lost its dots are one.
+UMLAUTS = re.compile("([aou])e")
+
+IN_EVERY_LETTER = """
+    ab aber alle allen aller alles als also am an and are as at auch auf aus be been bei beim bis by can da damit
+    dann das dass dem den der des deren dessen die dies diese diesem diesen dieser dieses do does dort du durch ein
+    eine einem einen einer eines er es etwa for from fuer fur ganz gegen had has have haben hat hatte he her hier
+    his how ich if ihm ihn ihnen im in ins is ist it its je jede jeden jeder kann kein keine koennen konnen man mehr
+    mein meine meinem meinen meiner mich mir mit muss my nach nicht noch nun nur ob oder of on or our sehr sein
+    seine seinem seinen seiner seit shall she sich sie sind so soll sollen sollte sondern sowie that the their them
+    then there these they this those to um und ueber uber uns unser unsere unserem unseren unserer upon us vom von
+    vor waehrend wahrend war waren was we wegen weil welche wenn werden wie wir wird wo wurde wurden would you your
+    zu zum zur zwischen about any but could did into may me more no not out should some such than too up very were
+    what when which who will with dear geehrte geehrter damen herren herr herrn frau mr mrs ms freundlichen
+    freundliche gruss gruesse gruessen grusse grussen sincerely regards kind yours best tag guten datum date euro
+    eur telefon phone fax mail email www com strasse str seite page name adresse address pdf jpg docx scan dokument
+    document img image januar februar maerz marz april mai juni juli august september oktober november dezember
+    january february march june july october december
+"""
+COMMON = frozenset(IN_EVERY_LETTER.split())
+
+
+def words_of(text: str, name: str = "") -> list[str]:
+    """At most 600 words of the beginning, after those of the file's name. A heading's words begin with ^."""
+    spoken_name = INNER_CAPITAL.sub(" ", name.replace("_", " "))
+    words = [HEADING + word for word in folded(spoken_name)][:MAX_HEADING_LENGTH]
+    for is_heading, line in marked_lines(healed(text[:MAX_TEXT_LENGTH])):
+        words.extend(HEADING + word if is_heading else word for word in line)
+        if len(words) >= MAX_WORDS:
+            break
+    return words[:MAX_WORDS]
+
+
+def marked_lines(text: str) -> Iterator[tuple[bool, list[str]]]:
+    left = MAX_HEADING_WORDS
+    for line in text.splitlines():
+        words = folded(line)
+        is_heading = len(words) <= min(left, MAX_HEADING_LENGTH)
+        left -= len(words) if is_heading else 0
+        yield is_heading, words
+
+
+def healed(text: str) -> str:
+    """The text without what line breaks, wide setting and scanners did to its words."""
+    text = HYPHENATED.sub("", unicodedata.normalize("NFC", text))
+    text = SPACED_OUT.sub(lambda match: match.group().replace(" ", ""), text)
+    for misread, meant in MISREAD:
+        text = misread.sub(meant, text)
+    return text
+
+
+def folded(text: str) -> list[str]:
+    """Words in small letters without accents; no numbers but those of paragraphs, and no common words."""
+    plain = text.lower()
+    if not plain.isascii():
+        parts = unicodedata.normalize("NFKD", plain.replace("ß", "ss"))
+        plain = "".join(each for each in parts if not unicodedata.combining(each))
+    return [word for word in map(folded_word, TOKEN.findall(plain)) if word]
+
+
+def folded_word(token: str) -> str:
+    if token[0] == "§":
+        return "§" + token.strip("§ \t\n")
+    if not token.isalpha():
+        token = token.translate(DIGITS_AS_LETTERS) if sum(map(str.isalpha, token)) > 1 else ""
+    return UMLAUTS.sub(r"\1", token)[:MAX_WORD_LENGTH] if len(token) > 1 and token not in COMMON else ""

@@ -1,0 +1,166 @@
+"""The engine that reads files right here: in a process of its own, with little memory, time and trust."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import ceil
+from pathlib import Path
+from typing import IO
+
+from tickwork.errors import Permanent, Retryable
+from tickwork.families.extract.elements import Element, Extracted
+from tickwork.families.extract.engines.refusals import MAX_BYTES, REFUSALS
+from tickwork.logs import log
+
+Report = Callable[[float, str], None]
+
+# By mime type: the module that reads it.
+READERS = {
+    "application/pdf": "pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+    "text/plain": "plain",
+    "text/csv": "sheet",
+    "text/tab-separated-values": "sheet",
+    "message/rfc822": "mail",
+}
+# What a child may write: the text, its markup, and the names of its parts.
+MAX_ANSWER = 100_000_000
+# How long the caller goes without being asked whether to stop.
+BREATH = 0.5
+# Signals by which the limits make themselves felt; a library that gets no memory ends itself.
+OVER_THE_LIMIT = {
+    signal.SIGXCPU,
+    signal.SIGKILL,
+    signal.SIGABRT,
+    signal.SIGTRAP,
+    signal.SIGILL,
+    signal.SIGXFSZ,
+}
+
+
+def extract(file: Path, mime_type: str, seconds: float, report: Report) -> Extracted:
+    """All elements of a file, or Permanent with the reason why there are none.
+
+    `report` hears how far it is, from 0 to 1, and may raise to stop it.
+    """
+    reader = READERS.get(mime_type.partition(";")[0].strip().lower())
+    if reader is None:
+        raise refused("unknown type")
+    size = file.stat().st_size
+    if size == 0:
+        raise refused("empty")
+    if size > MAX_BYTES:
+        raise refused("too large")
+    deadline = time.monotonic() + seconds
+    with file.open("rb") as source, running_child(source, reader, seconds) as child:
+        return ChildOutput(child, deadline, report).read()
+
+
+def refused(reason: str) -> Permanent:
+    code, message = REFUSALS[reason]
+    return Permanent(message, code=code)
+
+
+@contextmanager
+def running_child(source: IO[bytes], reader: str, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
+    # It gets the open file and no path, the places of Python's modules and nothing else of our environment.
+    environment = {"PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)}
+    if "LD_LIBRARY_PATH" in os.environ:
+        environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+    # -S: what site would find is in the path already.
+    command = [sys.executable, "-S", "-s", "-P", "-Xutf8", "-m", "tickwork.families.extract.engines.child"]
+    child = subprocess.Popen(
+        [*command, str(os.getpid()), str(max(ceil(seconds), 1)), reader],
+        stdin=source,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+        if child.stdout:
+            child.stdout.close()
+
+
+class ChildOutput:
+    """What a child writes, taken in as it comes and only up to a size."""
+
+    def __init__(self, child: subprocess.Popen[bytes], deadline: float, report: Report) -> None:
+        self.child = child
+        self.deadline = deadline
+        self.report = report
+        self.elements: list[Element] = []
+        self.progress = (0.0, "reading the file")
+        self.end: dict[str, object] | None = None
+
+    def read(self) -> Extracted:
+        self.report(*self.progress)
+        for line in self._lines():
+            self._take(line)
+        return self._result()
+
+    def _lines(self) -> Iterator[bytes]:
+        assert self.child.stdout is not None
+        output = self.child.stdout.fileno()
+        poll = select.poll()
+        poll.register(output, select.POLLIN | select.POLLHUP)
+        size, rest = 0, b""
+        while (left := self.deadline - time.monotonic()) > 0:
+            if not poll.poll(1000 * min(left, BREATH)):
+                self.report(*self.progress)
+                continue
+            block = os.read(output, 1 << 18)
+            size += len(block)
+            if not block:
+                return
+            if size > MAX_ANSWER:
+                break
+            *lines, rest = (rest + block).split(b"\n")
+            yield from lines
+        raise refused("too demanding")
+
+    def _take(self, line: bytes) -> None:
+        try:
+            said = json.loads(line)
+        except ValueError:
+            raise refused("corrupt") from None
+        if "element" in said:
+            self.elements.append(said["element"])
+        elif "progress" in said:
+            self.progress = (said["progress"], said["message"])
+            self.report(*self.progress)
+        else:
+            self.end = said
+
+    def _result(self) -> Extracted:
+        status = self.child.wait()
+        if self.end is None:
+            raise self._crash(status)
+        if defect := self.end.get("defect"):
+            log("misread", "WARNING", defect=defect)
+        if reason := self.end.get("refused"):
+            raise refused(str(reason))
+        return Extracted(self.elements, int(str(self.end["page_count"])))
+
+    def _crash(self, status: int) -> Permanent | Retryable:
+        log("crash", "WARNING", engine="local", status=status)
+        if -status in OVER_THE_LIMIT:
+            return refused("too demanding")
+        if -status in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE):
+            return refused("corrupt")
+        return Retryable("Reading the file was interrupted. It is tried again.", code="INTERRUPTED_ENGINE")

@@ -1,0 +1,150 @@
+"""extract_document: a file of the vault becomes text that can be searched."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import partial
+from math import ceil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from pydantic import BaseModel
+
+from tickwork.errors import Permanent, Retryable
+from tickwork.families.extract.chunks import Chunk, chunks_of, replace_chunks
+from tickwork.families.extract.elements import Element, Extracted
+from tickwork.families.extract.extractions import Engine, Task, begin, noted_failure
+from tickwork.jobs.connection import Connection
+from tickwork.jobs.handler import Handler, Tools
+from tickwork.jobs.outcomes import Done
+from tickwork.jobs.rows import FollowUp
+from tickwork.settings import Settings, load_settings
+from tickwork.tools.events import emit_held_event
+from tickwork.tools.vault import Vault, derived_key, vault_of
+
+MAX_FILE_BYTES = 50_000_000
+# What is left of a handler's time after the engine, to store what it found: a fifth, or so many seconds.
+STORING_SECONDS = 15.0
+# A file that takes the engine here longer is a bomb, or as good as one.
+LOCAL_SECONDS = 120.0
+
+
+class Payload(BaseModel):
+    document_id: UUID
+    engine: Engine | None = None
+
+
+class Result(BaseModel):
+    page_count: int
+    chunk_count: int
+    doc_type: str | None
+
+
+def extract_document(payload: Payload, tools: Tools) -> Done:
+    settings = load_settings()
+    default: Engine = "unstructured_fast" if settings.unstructured_api_key else "local"
+    task = tools.under_lease(partial(begin, payload.document_id, payload.engine, default, tools.job_id))
+    with noted_failure(task, tools):
+        if not task.has_consent:
+            raise Permanent("Nobody has agreed that the document is sent to a third party", code="CONSENT_MISSING")
+        vault = vault_of(settings, tools.tenant_id)
+        with TemporaryDirectory(prefix="tickwork-") as folder:
+            file = Path(folder, "document")
+            tools.progress(0.02, "fetching the file")
+            sha256 = fetch(vault, task.document, file, tools)
+            extracted = run_engine(task, file, settings, tools)
+        chunks = list(chunks_of(extracted.elements))
+        if not chunks:
+            raise Permanent("There is no text in the file; a scan needs an engine that reads images", code="NO_TEXT")
+        tools.progress(0.92, "storing the text")
+        save_elements(vault, tools.tenant_id, payload.document_id, extracted.elements)
+    result = Result(page_count=extracted.page_count, chunk_count=len(chunks), doc_type=task.document["doc_type"])
+    return Done(
+        result,
+        writes=[partial(store, task, result, sha256, chunks), partial(tell, task, result)],
+        follow_ups=[follow_up(type, payload.document_id) for type in task.follow_ups],
+    )
+
+
+def follow_up(type: str, document_id: UUID) -> FollowUp:
+    return FollowUp(type=type, payload={"document_id": str(document_id)}, dedupe_key=f"{type} {document_id}")
+
+
+def fetch(vault: Vault, document: dict[str, Any], file: Path, tools: Tools) -> str:
+    """Bring the file here; returns its SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    with vault.read(document["vault_path"]) as chunks, file.open("wb") as copy:
+        for chunk in chunks:
+            tools.check()
+            size += len(chunk)
+            if size > MAX_FILE_BYTES:
+                raise Permanent("The file is larger than 50 MB", code="FILE_TOO_LARGE")
+            digest.update(chunk)
+            copy.write(chunk)
+    if document["sha256"] not in (None, digest.hexdigest()):
+        raise Permanent("The file in the vault is not the one that was registered", code="FILE_CHANGED")
+    return digest.hexdigest()
+
+
+def run_engine(task: Task, file: Path, settings: Settings, tools: Tools) -> Extracted:
+    def report(share: float, message: str) -> None:
+        tools.progress(0.05 + 0.85 * share, message)
+
+    seconds = tools.seconds_left() - min(STORING_SECONDS, tools.timeout / 5)
+    if seconds < min(60.0, tools.timeout / 2):
+        raise Retryable("It took too long to fetch the file", code="VAULT_SLOW")
+    mime_type = task.document["mime_type"]
+    if task.engine == "local":
+        from tickwork.families.extract.engines import local
+
+        return local.extract(file, mime_type, min(seconds, LOCAL_SECONDS), report)
+    if settings.unstructured_url is None and settings.unstructured_api_key is None:
+        raise Permanent("The operator has set up no such engine: take local", code="ENGINE_NOT_SET_UP")
+    from tickwork.families.extract.engines import unstructured
+
+    return unstructured.extract(
+        file,
+        task.document["name"],
+        mime_type,
+        "fast" if task.engine == "unstructured_fast" else "hi_res",
+        settings.unstructured_url,
+        settings.unstructured_api_key,
+        seconds,
+        report,
+    )
+
+
+def save_elements(vault: Vault, tenant_id: UUID, document_id: UUID, elements: Sequence[Element]) -> None:
+    text = json.dumps(elements, ensure_ascii=False, separators=(",", ":"))
+    vault.write(derived_key(tenant_id, document_id), [text.encode()], "application/json")
+
+
+def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], connection: Connection) -> None:
+    """Replace whatever text the document had, one extraction after the other."""
+    replace_chunks(connection, task, chunks)
+    cost = ceil(result.page_count * task.cents_per_page)
+    connection.execute(
+        """
+        update public.extractions
+        set status = 'done', actual_pages = %s, actual_cost_cents = %s, result_json = %s,
+          finished_at = clock_timestamp(), error_code = null, error_message = null
+        where id = %s
+        """,
+        [result.page_count, cost, Jsonb(result.model_dump()), task.extraction_id],
+    )
+    connection.execute(
+        "update public.documents set page_count = %s, sha256 = %s where id = %s",
+        [result.page_count, sha256, task.document["id"]],
+    )
+
+
+def tell(task: Task, result: Result, connection: Connection) -> None:
+    told = {"document_id": str(task.document["id"]), "name": task.document["name"], "engine": task.engine}
+    told |= {"page_count": result.page_count, "chunk_count": result.chunk_count}
+    emit_held_event(connection, "document.extracted", f"document:{task.document['id']}", told)
+
+
+EXTRACT_DOCUMENT: Handler[Payload] = Handler(Payload, extract_document)

@@ -1,0 +1,97 @@
+"""What can go wrong with a provider, in words for the tenant and without tokens, URLs or anything a server said."""
+
+from tickwork.errors import JobError, Permanent, RateLimited, Retryable
+from tickwork.tools.outbound.retry_after import pause_of
+
+# Where a provider names no time.
+USUAL_DELAY = 60.0
+
+
+class Unusable(Permanent):
+    """Not this file or folder, but the connector as a whole."""
+
+
+class NotSetUp(Unusable):
+    code = "PROVIDER_NOT_SET_UP"
+
+
+class Reauthorize(Unusable):
+    """The provider no longer takes the connector's token: somebody has to connect it again."""
+
+    code = "REAUTHORIZE"
+
+    def __init__(self) -> None:
+        super().__init__("The provider no longer takes the connector's token. Connect it again")
+
+
+class NotThere(Permanent):
+    code = "NOT_THERE"
+
+    def __init__(self) -> None:
+        super().__init__("There is no such file or folder any more")
+
+
+class Changed(Retryable):
+    """What was fetched is not what was listed."""
+
+    code = "FILE_CHANGED"
+
+    def __init__(self) -> None:
+        super().__init__("The bytes are not those that the provider has listed")
+
+
+class Resync(Retryable):
+    """The provider has forgotten the cursor: begin anew, at `cursor` if it says where."""
+
+    code = "RESYNC"
+
+    def __init__(self, cursor: str | None = None) -> None:
+        super().__init__("The provider wants the folder to be listed anew")
+        self.cursor = cursor
+
+
+class OutOfTime(Retryable):
+    code = "TOO_SLOW"
+
+    def __init__(self) -> None:
+        super().__init__("The file takes longer than one job may last")
+
+
+def rate_limited(retry_after: object) -> RateLimited:
+    return RateLimited("The provider asks for a pause", delay=seconds_of(retry_after))
+
+
+def unavailable(retry_after: object = None) -> Retryable:
+    delay = None if retry_after is None else seconds_of(retry_after)
+    return Retryable("The provider is not available at the moment", code="PROVIDER_UNAVAILABLE", delay=delay)
+
+
+def refused(code: str = "PROVIDER_REFUSED") -> Permanent:
+    return Permanent("The provider refuses that", code=code)
+
+
+def answered_oddly() -> Retryable:
+    return Retryable("The provider's answer cannot be understood", code="PROVIDER_UNCLEAR")
+
+
+def by_status(status: int, retry_after: object = None) -> JobError:
+    """What a status means with every provider."""
+    match status:
+        case 404 | 410:
+            return NotThere()
+        case 408 | 409 | 423 | 425:
+            return unavailable(retry_after)
+        case 429 | 509:
+            return rate_limited(retry_after)
+        case 403:
+            return refused("ACCESS_DENIED")
+        case _ if status >= 500:
+            return unavailable(retry_after)
+        case _:
+            return refused()
+
+
+def seconds_of(retry_after: object) -> float:
+    """How long to wait, a second at least; where nothing sensible is said, the usual pause."""
+    asked = pause_of(None if retry_after is None else str(retry_after))
+    return USUAL_DELAY if asked is None else max(asked, 1.0)

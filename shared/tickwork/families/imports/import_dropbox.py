@@ -1,0 +1,13 @@
+"""import_dropbox: files of a Dropbox become documents."""
+
+from tickwork.families.imports.import_drive import Payload
+from tickwork.families.imports.providers import run_import
+from tickwork.jobs.handler import Handler, Tools
+from tickwork.jobs.outcomes import Done
+
+
+def import_dropbox(payload: Payload, tools: Tools) -> Done:
+    return run_import(payload, tools, "dropbox")
+
+
+IMPORT_DROPBOX: Handler[Payload] = Handler(Payload, import_dropbox)

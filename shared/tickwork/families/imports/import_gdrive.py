@@ -1,0 +1,13 @@
+"""import_gdrive: files of a Google Drive become documents."""
+
+from tickwork.families.imports.import_drive import Payload
+from tickwork.families.imports.providers import run_import
+from tickwork.jobs.handler import Handler, Tools
+from tickwork.jobs.outcomes import Done
+
+
+def import_gdrive(payload: Payload, tools: Tools) -> Done:
+    return run_import(payload, tools, "gdrive")
+
+
+IMPORT_GDRIVE: Handler[Payload] = Handler(Payload, import_gdrive)

@@ -1,0 +1,127 @@
+"""Access tokens: kept until they expire, renewed once however many need it, and never shown to anybody."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from tickwork.families.imports.errors import NotSetUp, Reauthorize, answered_oddly, by_status
+from tickwork.jobs.connection import Connection
+from tickwork.jobs.handler import Tools
+from tickwork.tools.outbound import http
+from tickwork.tools.outbound.http import Limits, Policy
+from tickwork.tools.secrets import SecretStore
+
+# It is asked for in a transaction that others wait for.
+LIMITS = Limits(seconds=10)
+# So long before it expires a token is renewed: a request may take that long.
+EARLY_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Client:
+    """What the operator has registered with the provider, and where tokens are renewed."""
+
+    id: str
+    secret: str = field(repr=False)
+    url: str
+
+
+class Tokens:
+    def __init__(self, tools: Tools, secrets: SecretStore, connector_id: UUID, client: Client, policy: Policy) -> None:
+        self._tools = tools
+        self._secrets = secrets
+        self._connector_id = connector_id
+        self._client = client
+        self._policy = policy
+        self._access: str | None = None
+
+    def access(self) -> str:
+        """A token that should be good. Raises Reauthorize where there is none to be had."""
+        self._access = self._access or self.renewed(None)
+        return self._access
+
+    def renewed(self, refused: str | None) -> str:
+        """Another token than the one that was refused."""
+        access = self._tools.under_lease(lambda connection: self._renew(connection, refused))
+        if access is None:
+            raise Reauthorize()
+        self._access = access
+        return access
+
+    def give_up(self) -> Reauthorize:
+        """Even a new token was refused."""
+        self._tools.under_lease(self._mark)
+        return Reauthorize()
+
+    def _renew(self, connection: Connection, refused: str | None) -> str | None:
+        # Two jobs at once: the second waits here, and then finds what the first one got. A refresh token that is used
+        # twice may be good for neither.
+        connection.execute("select from public.connectors where id = %s for no key update", [self._connector_id])
+        secrets = self._secrets.read(connection, self._tools.tenant_id, self._owner)
+        access = secrets.get("access_token")
+        if access is not None and access != refused:
+            return access
+        answer = self._asked(secrets["refresh_token"]) if "refresh_token" in secrets else None
+        if answer is None:
+            # Committed, because nothing is raised in here.
+            self._mark(connection)
+            return None
+        return self._keep(connection, answer, secrets["refresh_token"])
+
+    def _mark(self, connection: Connection) -> None:
+        connection.execute(
+            "update public.connectors set status = 'reauthorize' where id = %s and status = 'active'",
+            [self._connector_id],
+        )
+
+    def _asked(self, refresh_token: str) -> Mapping[str, Any] | None:
+        """The provider's answer, or none if it wants the user to agree anew."""
+        form = {
+            "grant_type": "refresh_token",
+            "refresh_token": refresh_token,
+            "client_id": self._client.id,
+            "client_secret": self._client.secret,
+        }
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        body = urlencode(form).encode()
+        response = http.request(
+            "POST", self._client.url, policy=self._policy, headers=headers, body=body, limits=LIMITS
+        )
+        answer = parsed(response.body)
+        match response.status, answer.get("error"):
+            case 200, _ if isinstance(answer.get("access_token"), str):
+                return answer
+            case 400 | 401, "invalid_grant" | "interaction_required" | "consent_required":
+                return None
+            case 400 | 401 | 403, "invalid_client" | "unauthorized_client":
+                raise NotSetUp("The provider does not know the operator's app: its id and secret have to be set again")
+            case 200, _:
+                raise answered_oddly()
+            case status, _:
+                raise by_status(status, response.headers.get("retry-after"))
+
+    def _keep(self, connection: Connection, answer: Mapping[str, Any], used: str) -> str:
+        access, rotated, seconds = str(answer["access_token"]), answer.get("refresh_token"), answer.get("expires_in")
+        lasts = float(seconds) if isinstance(seconds, int | float) else 0.0
+        (clock,) = connection.execute("select clock_timestamp() as now").fetchall()
+        expires_at = clock["now"] + timedelta(seconds=max(lasts - EARLY_SECONDS, 0))
+        self._secrets.keep(connection, self._tools.tenant_id, self._owner, "access_token", access, expires_at)
+        if isinstance(rotated, str) and rotated != used:
+            self._secrets.keep(connection, self._tools.tenant_id, self._owner, "refresh_token", rotated)
+        return access
+
+    @property
+    def _owner(self) -> str:
+        return f"connector:{self._connector_id}"
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}

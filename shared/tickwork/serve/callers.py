@@ -1,0 +1,172 @@
+"""Who may wake a function: checked before the body is read, and closed unless a setting opens it."""
+
+import hashlib
+import hmac
+import json
+import re
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from tickwork.errors import CallerRefused
+from tickwork.logs import log
+from tickwork.settings import Settings
+
+# How far the clocks of the caller and of this function may be apart.
+SIGNATURE_SECONDS = 300
+# How many signatures an instance remembers, to refuse them when they come again; the oldest are forgotten first.
+MAX_SIGNATURES = 10_000
+# How often an unknown key id may make us ask Google for its keys.
+KEYS_SECONDS = 30
+# How long a token may be valid; Google's are for an hour.
+TOKEN_SECONDS = 24 * 60 * 60
+
+LOOPBACK = ("127.0.0.1", "::1")
+
+
+def check_caller(headers: Mapping[str, str], remote: str | None, family: str, settings: Settings) -> None:
+    """Return if one of the configured checks knows the caller; raise CallerRefused otherwise."""
+    if settings.open_on_loopback and remote in LOOPBACK:
+        return
+    scheme, _, token = headers.get("Authorization", "").partition(" ")
+    if signature := headers.get("X-Tickwork-Signature"):
+        timestamp, nonce = headers.get("X-Tickwork-Timestamp", ""), headers.get("X-Tickwork-Nonce", "")
+        _check_signature(signature, timestamp, nonce, family, settings)
+    elif scheme.lower() != "bearer" or not token:
+        raise CallerRefused("the request carries no credential")
+    # Google's tokens have three parts; a secret with two dots in it is not worth telling apart.
+    elif settings.oidc_audience and token.count(".") == 2:
+        _check_google_token(token, settings)
+    else:
+        _check_bearer(token, settings)
+
+
+def sign(family: str, timestamp: int, secret: str, nonce: str = "") -> str:
+    """What a caller puts into X-Tickwork-Signature, with the same in X-Tickwork-Timestamp and X-Tickwork-Nonce."""
+    message = f"{timestamp}.{family}.{nonce}" if nonce else f"{timestamp}.{family}"
+    return "sha256=" + hmac.digest(secret.encode(), message.encode(), hashlib.sha256).hex()
+
+
+def _check_signature(signature: str, timestamp: str, nonce: str, family: str, settings: Settings) -> None:
+    if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(time.time() - int(timestamp)) > SIGNATURE_SECONDS:
+        raise CallerRefused("the signature is too old, or has no timestamp")
+    if not re.fullmatch("[0-9A-Za-z_-]{0,100}", nonce):
+        raise CallerRefused("the nonce is none")
+    expected = [sign(family, int(timestamp), secret, nonce) for secret in _secrets(settings.hmac_secret)]
+    if not _equals_one(signature, expected):
+        raise CallerRefused("the signature is wrong")
+    if not _seen.is_new(signature):
+        raise CallerRefused("the signature was used before")
+
+
+class _Seen:
+    """
+    The signatures that were accepted while they are fresh. Nobody without the secret can fill it.
+
+    Other instances of the function do not know of them: what is sent again may be accepted once by each. That does no
+    harm, because a wake-up only makes a function look for jobs that are due.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: dict[str, float] = {}
+
+    def is_new(self, signature: str) -> bool:
+        now = time.monotonic()
+        with self._lock:
+            # In the order in which they came, which is that in which they go.
+            while self._until and (self._is_over(now) or len(self._until) >= MAX_SIGNATURES):
+                del self._until[next(iter(self._until))]
+            if signature in self._until:
+                return False
+            self._until[signature] = now + 2 * SIGNATURE_SECONDS
+            return True
+
+    def _is_over(self, now: float) -> bool:
+        return self._until[next(iter(self._until))] < now
+
+
+_seen = _Seen()
+
+
+def _check_bearer(token: str, settings: Settings) -> None:
+    if not _equals_one(token, _secrets(settings.bearer_secret)):
+        raise CallerRefused("the secret is wrong")
+
+
+def _secrets(setting: str | None) -> list[str]:
+    return setting.split(",") if setting else []
+
+
+def _equals_one(given: str, expected: list[str]) -> bool:
+    # Every one is compared, so that the time tells nothing. As bytes, because a header need not be ASCII.
+    equal = [hmac.compare_digest(given.encode(errors="replace"), each.encode()) for each in expected]
+    return any(equal)
+
+
+def _check_google_token(token: str, settings: Settings) -> None:
+    import jwt  # 0.2 s that only this check is worth
+
+    try:
+        key = _keys.get(jwt.get_unverified_header(token).get("kid"), settings.oidc_keys_url)
+        claims = jwt.decode(
+            token,
+            key=key,
+            # Never the token's own word for it.
+            algorithms=["RS256"],
+            audience=settings.oidc_audience,
+            issuer=["https://accounts.google.com", "accounts.google.com"],
+            options={"require": ["exp", "iat", "aud", "iss", "email"], "strict_aud": True},
+            leeway=10,
+        )
+    except (jwt.PyJWTError, ValueError) as error:
+        raise CallerRefused(f"the token was refused: {type(error).__name__}") from None
+    # PyJWT takes a string for a number, and any number for a time.
+    if not all(isinstance(claims[name], int) for name in ("exp", "iat")):
+        raise CallerRefused("the times of the token are no whole numbers")
+    if claims["exp"] - claims["iat"] > TOKEN_SECONDS:
+        raise CallerRefused("the token is valid for too long")
+    # Anybody's service account can ask Google for a token with our audience: the e-mail is the check.
+    if claims["email"] != settings.oidc_email or claims.get("email_verified") is not True:
+        raise CallerRefused("the token belongs to another account")
+
+
+class _Keys:
+    """Google's public keys: fetched rarely, kept when a fetch fails."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._fetched_at = float("-inf")
+        self._keys: dict[str | None, Any] = {}
+
+    def get(self, key_id: str | None, url: str) -> Any:
+        # A known key never waits for those who ask about an unknown one.
+        key = self._keys.get(key_id) or self._fetch_unknown(key_id, url)
+        if key is None:
+            raise CallerRefused("the token is signed by an unknown key")
+        return key
+
+    def _fetch_unknown(self, key_id: str | None, url: str) -> Any:
+        with self._lock:
+            if key_id not in self._keys and time.monotonic() > self._fetched_at + KEYS_SECONDS:
+                self._fetched_at = time.monotonic()
+                self._keys = self._fetch(url) or self._keys
+            return self._keys.get(key_id)
+
+    def _fetch(self, url: str) -> dict[str | None, Any]:
+        import urllib.request
+
+        import jwt
+
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  the settings know the scheme
+                keys = jwt.PyJWKSet.from_dict(json.loads(answer.read(1_000_000))).keys
+            return {key.key_id: key.key for key in keys if key.key_id and key.key_type == "RSA"}
+        except Exception as error:
+            # Whatever is wrong with the answer, the keys we have are as good as before.
+            log("miss_keys", "WARNING", reason=f"{type(error).__name__}: {error}")
+            return {}
+
+
+_keys = _Keys()

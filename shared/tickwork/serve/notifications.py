@@ -1,0 +1,126 @@
+"""Notifications of the providers: each proves where it comes from, and is never more than a hint."""
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from tickwork.client import Client
+from tickwork.client.connectors import Connectors
+from tickwork.database.connection import Database
+from tickwork.errors import QueueError
+from tickwork.logs import log
+from tickwork.settings import Settings
+from tickwork.tools.channel_tokens import channel_token
+
+if TYPE_CHECKING:
+    from flask import Request
+
+Response = tuple[str, int, Mapping[str, str]]
+
+PREFIX = "/notifications/"
+# A thousand of Graph's in one request are smaller.
+MAX_BODY_BYTES = 1_000_000
+MAX_CHALLENGE_LENGTH = 4096
+MAX_AT_ONCE = 1000
+# As text and nothing else, whatever it says: anybody can have us repeat it.
+PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
+
+TOKEN = re.compile("([0-9a-f-]{36})[.][0-9a-f]{64}")
+
+
+class Refused(Exception):
+    """It does not come from whom it should."""
+
+
+def notifications(request: "Request", database: Database, settings: Settings) -> Response:
+    """/notifications/<provider>: the challenge answered, or an import enqueued for each connector that is meant."""
+    provider = request.path.removeprefix(PREFIX).strip("/")
+    challenge = request.args.get("validationToken" if provider == "onedrive" else "challenge")
+    if challenge is not None and provider in ("dropbox", "onedrive"):
+        return (challenge, 200, PLAIN) if len(challenge) <= MAX_CHALLENGE_LENGTH else ("", 400, PLAIN)
+    body = request.stream.read(MAX_BODY_BYTES + 1)
+    if request.method != "POST" or len(body) > MAX_BODY_BYTES:
+        return "", 405 if request.method != "POST" else 413, PLAIN
+    try:
+        return noted(provider, request, body, Client(database).connectors, settings)
+    except Refused as refusal:
+        log("refuse_notification", "WARNING", provider=provider, reason=str(refusal))
+        return "", 403, PLAIN
+    except QueueError as error:
+        # They try again later.
+        log("miss_notification", "ERROR", provider=provider, reason=str(error))
+        return "", 503, PLAIN
+
+
+def noted(provider: str, request: "Request", body: bytes, connectors: Connectors, settings: Settings) -> Response:
+    match provider:
+        case "dropbox":
+            check_signature(request.headers.get("X-Dropbox-Signature", ""), body, settings.dropbox_app_secret)
+            connectors.note_changes("dropbox", account_ids=accounts_in(body))
+            return "", 200, PLAIN
+        case "onedrive":
+            connectors.note_changes("onedrive", connector_ids=connectors_in(body, settings))
+            return "", 202, PLAIN
+        case "gdrive":
+            connector = checked(request.headers.get("X-Goog-Channel-Token", ""), "gdrive", settings)
+            # The first one only says that the channel is there.
+            if request.headers.get("X-Goog-Resource-State") != "sync":
+                connectors.note_changes("gdrive", connector_ids=[connector])
+            return "", 200, PLAIN
+        case _:
+            return "", 404, PLAIN
+
+
+def check_signature(signature: str, body: bytes, secret: str | None) -> None:
+    expected = hmac.digest((secret or "").encode(), body, hashlib.sha256).hex()
+    if not secret or not hmac.compare_digest(signature.encode(errors="replace"), expected.encode()):
+        raise Refused("the signature is wrong")
+
+
+def accounts_in(body: bytes) -> list[str]:
+    listed = parsed(body).get("list_folder")
+    accounts = listed.get("accounts") if isinstance(listed, dict) else None
+    return [each for each in accounts or [] if isinstance(each, str) and "\0" not in each][:MAX_AT_ONCE]
+
+
+def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
+    """Those whose notifications prove themselves; one that does not spoils none of the others, but is no success."""
+    value = parsed(body).get("value")
+    states = [each.get("clientState") for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    known = []
+    for state in dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE]):
+        try:
+            known.append(checked(state, "onedrive", settings))
+        except Refused:
+            log("refuse_notification", "WARNING", provider="onedrive", reason="a client state is wrong")
+    if not known:
+        raise Refused("no client state is right")
+    return known
+
+
+def checked(token: str, provider: str, settings: Settings) -> UUID:
+    secrets = settings.notification_secret.split(",") if settings.notification_secret else []
+    named = TOKEN.fullmatch(token)
+    try:
+        connector_id = UUID(named[1]) if named else None
+    except ValueError:
+        connector_id = None
+    if connector_id is None:
+        raise Refused("the token is none of ours")
+    # Every one is compared, so that the time tells nothing.
+    equal = [hmac.compare_digest(token, channel_token(secret, provider, connector_id)) for secret in secrets]
+    if not any(equal):
+        raise Refused("the token is wrong")
+    return connector_id
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,101 @@
+"""The HTTP side: functions-framework calls what `serve` returns, once for every wake-up."""
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tickwork.database.connection import Database
+from tickwork.database.version import SchemaCheck
+from tickwork.errors import BadSetting, CallerRefused, QueueError, WrongSchema
+from tickwork.jobs.handler import Handlers
+from tickwork.jobs.outcomes import Report
+from tickwork.logs import log, traced
+from tickwork.queue import Queue, worker_name
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
+from tickwork.serve.callers import check_caller
+from tickwork.serve.routes import NO_ROUTES, Response, Routes, route_of
+from tickwork.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from flask import Request
+
+
+def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Callable[[Request], Response]":
+    """A function for functions-framework that processes the due jobs of one family.
+
+    `routes` answer requests whose path begins with their key.
+    """
+    settings = settings_or_exit()
+    database = Database(settings.database_url, f"tickwork {family}")
+    schema = SchemaCheck(database)
+
+    def function(request: "Request") -> Response:
+        queue = Queue(database, worker_name(family))
+        route = route_of(request.path, routes)
+        with traced(request.headers.get("traceparent"), request.headers.get("X-Cloud-Trace-Context")):
+            response = (
+                route(request, database, settings)
+                if route
+                else answer(request, queue, family, handlers, settings, schema)
+            )
+        drop_body(request)
+        return response
+
+    return function
+
+
+def answer(
+    request: "Request", queue: Queue, family: str, handlers: Handlers, settings: Settings, schema: SchemaCheck
+) -> Response:
+    """204 if nothing was due, else 200 and a report, also of jobs that failed: the queue retries, cron must not."""
+    if request.method != "POST":
+        return {"error": "Wake the function with POST; it reads no body."}, 405
+    try:
+        check_caller(dict(request.headers), request.remote_addr, family, settings)
+    except CallerRefused as refusal:
+        log("refuse_caller", "WARNING", reason=str(refusal))
+        return {"error": "Who are you? See the README on TICKWORK_BEARER_SECRET and its alternatives."}, 401
+    try:
+        schema.check()
+        report = work_within_budget(queue, family, handlers, settings)
+    except WrongSchema as error:
+        log("refuse_schema", "ERROR", reason=str(error), hint=error.hint)
+        return {"error": "The function and the schema are of different versions; see its log."}, 503
+    except QueueError as error:
+        log("fail_to_claim", "ERROR", reason=str(error), hint=error.hint)
+        return {"error": "The queue cannot be reached; the next wake-up tries again."}, 503
+    return ("", 204) if report.claimed == 0 else (report.as_json(), 200)
+
+
+def work_within_budget(queue: Queue, family: str, handlers: Handlers, settings: Settings) -> Report:
+    """
+    Process what is due; with `look_again_seconds`, look again so long after the start, as long as the budget lasts.
+
+    A scheduler that can call once a minute only is made up for in this way.
+    """
+    deadline = Deadline(settings.budget_seconds, settings.max_jobs)
+    report = work(queue, family, handlers, deadline)
+    while settings.look_again_seconds and deadline.wait(settings.look_again_seconds):
+        try:
+            report.include(work(queue, family, handlers, deadline))
+        except QueueError as error:
+            if report.claimed == 0:
+                raise
+            # What was done so far is worth reporting; the next wake-up sees for itself.
+            log("fail_to_claim", "WARNING", reason=str(error))
+            break
+    return report
+
+
+def drop_body(request: "Request") -> None:
+    # functions-framework reads the rest of the body into memory, also that of a stranger: leave it none.
+    while request.stream.read(65_536):
+        pass
+
+
+def settings_or_exit() -> Settings:
+    try:
+        return load_settings()
+    except BadSetting as error:
+        sys.exit(f"tickwork: {error}")

@@ -1,0 +1,183 @@
+"""Has pg_cron wake the functions through pg_net, and finds out whether it does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from tickwork.database.connection import Connection, connect, translated
+from tickwork.database.migrate import folder
+from tickwork.errors import InvalidRequest, NotAllowed
+
+# Names of our schedules start with it; what others have scheduled is none of our business.
+PREFIX = "tickwork "
+HOUSEKEEPING = f"{PREFIX}housekeeping"
+SECRET = "tickwork_hmac_secret"  # noqa: S105  the name of one
+# So many calls by inserts within five seconds.
+TOKENS = 5
+JITTER_SECONDS = 3
+
+EXTENSIONS = {
+    "pg_cron": ("cron.schedule(text,text,text)", "create extension if not exists pg_cron"),
+    "pg_net": (
+        "net.http_post(text,jsonb,jsonb,jsonb,integer)",
+        "create extension if not exists pg_net with schema extensions",
+    ),
+}
+ELSEWHERE = "Without it, let Cloud Scheduler or the cron of a machine call the functions, or run `tickwork worker`."
+
+# What runs is kept for a week; a row per tick and family would otherwise stay for good.
+KEEP_HOUSE = f"""
+    select public.reap_expired_leases(), tickwork.forget_ticks();
+    delete from cron.job_run_details
+    using cron.job
+    where job.jobid = job_run_details.jobid
+      and job.jobname like '{PREFIX}%'
+      and job_run_details.end_time < now() - interval '7 days'
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be scheduled."""
+
+    urls: Mapping[str, str]
+    every: int = 30
+    max_calls: int = 4
+    timeout_seconds: int = 5
+
+
+@dataclass
+class Status:
+    """What is scheduled, what came of it, and what is wrong with it."""
+
+    schedules: list[dict[str, Any]] = field(default_factory=list)
+    families: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def schedule_of(seconds: int) -> str:
+    """How pg_cron writes an interval; it takes six fields for five and means something else by them."""
+    if 1 <= seconds <= 59:
+        return f"{seconds} seconds"
+    # Every hour starts anew: what does not divide it would come too early once.
+    if seconds % 60 == 0 and 60 <= seconds <= 1800 and 3600 % seconds == 0:
+        return f"*/{seconds // 60} * * * *" if seconds > 60 else "* * * * *"
+    hint = "1 to 59 seconds, or minutes that divide an hour: 60, 120, 180, 240, 300, 360, 600, 720, 900, 1200 or 1800."
+    raise InvalidRequest(f"every: {seconds} s is no schedule", hint=hint)
+
+
+def install(url: str, plan: Plan, secret: str | None) -> list[str]:
+    """Schedule a tick for each family; all of it or nothing. Returns the names of the schedules."""
+    schedule = schedule_of(plan.every)
+    try:
+        with connect(url, "tickwork cron") as connection, connection.transaction():
+            check_families(connection, plan)
+            for extension in EXTENSIONS:
+                provide(connection, extension)
+            connection.execute((folder("supabase") / "cron.sql").read_bytes())
+            keep_secret(connection, secret)
+            for family, address in sorted(plan.urls.items()):
+                keep_function(connection, family, address, plan)
+                command = f"select tickwork.tick('{family}', {min(JITTER_SECONDS, plan.every / 4)})"
+                connection.execute("select cron.schedule(%s, %s, %s)", [f"{PREFIX}{family}", schedule, command])
+            connection.execute("select cron.schedule(%s, %s, %s)", [HOUSEKEEPING, "*/5 * * * *", KEEP_HOUSE])
+            return [f"{PREFIX}{family}" for family in sorted(plan.urls)] + [HOUSEKEEPING]
+    except psycopg.Error as error:
+        raise explained(error) from error
+
+
+def explained(error: psycopg.Error) -> Exception:
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        hint = "Connect as the role that ran the migrations: on Supabase that is postgres."
+        return NotAllowed(str(error.diag.message_primary), hint=hint)
+    return translated(error)
+
+
+def check_families(connection: Connection, plan: Plan) -> None:
+    known = {row["family"] for row in connection.execute("select distinct family from public.job_types").fetchall()}
+    for family in plan.urls:
+        if family not in known:
+            raise InvalidRequest(f"there is no family {family!r}", hint=f"It is one of {', '.join(sorted(known))}.")
+
+
+def provide(connection: Connection, name: str) -> None:
+    """Make an extension, unless it is there; says what else can be done where it cannot be had."""
+    function, create = EXTENSIONS[name]
+    if exists(connection, function):
+        return
+    available = connection.execute("select from pg_available_extensions where name = %s", [name]).rowcount
+    if not available:
+        raise InvalidRequest(f"this server has no {name}", hint=ELSEWHERE)
+    connection.execute("create schema if not exists extensions")
+    connection.execute(create)
+
+
+def exists(connection: Connection, function: str) -> bool:
+    row = connection.execute("select to_regprocedure(%s) is not null as is_here", [function]).fetchone()
+    return bool(row and row["is_here"])
+
+
+def keep_secret(connection: Connection, secret: str | None) -> None:
+    """Put the secret into Vault or into the private table; without one, make sure that there is one already."""
+    if secret is None:
+        # Raises what is missing and what to do.
+        connection.execute("select tickwork.call_secret()")
+    elif has_vault(connection):
+        row = connection.execute("select id from vault.decrypted_secrets where name = %s", [SECRET]).fetchone()
+        if row:
+            connection.execute("select vault.update_secret(%s, %s)", [row["id"], secret])
+        else:
+            connection.execute("select vault.create_secret(%s, %s, 'signs the calls of functions')", [secret, SECRET])
+    else:
+        connection.execute(
+            "insert into tickwork.call_secrets (key, secret) values (%s, %s) "
+            "on conflict (key) do update set secret = excluded.secret",
+            [SECRET, secret],
+        )
+
+
+def has_vault(connection: Connection) -> bool:
+    row = connection.execute("select to_regclass('vault.decrypted_secrets') is not null as is_here").fetchone()
+    return bool(row and row["is_here"])
+
+
+def keep_function(connection: Connection, family: str, url: str, plan: Plan) -> None:
+    connection.execute(
+        "insert into tickwork.functions (family, url, max_calls, timeout_milliseconds) values (%s, %s, %s, %s) "
+        "on conflict (family) do update set url = excluded.url, max_calls = excluded.max_calls, "
+        "timeout_milliseconds = excluded.timeout_milliseconds",
+        [family, url, plan.max_calls, plan.timeout_seconds * 1000],
+    )
+    connection.execute(
+        "insert into tickwork.call_tokens (family, number) select %s, number from generate_series(1, %s) as number "
+        "on conflict do nothing",
+        [family, TOKENS],
+    )
+
+
+def uninstall(url: str) -> list[str]:
+    """Take everything back that `install` added; returns the names of the schedules that are gone."""
+    try:
+        with connect(url, "tickwork cron") as connection, connection.transaction():
+            names = [row["jobname"] for row in schedules(connection)]
+            for name in names:
+                connection.execute("select cron.unschedule(%s)", [name])
+            connection.execute("drop trigger if exists wake_functions on public.jobs")
+            connection.execute("drop function if exists tickwork.send_call")
+            for table in ("functions", "call_tokens", "ticks", "call_secrets"):
+                connection.execute(f"delete from tickwork.{table}")
+            if has_vault(connection):
+                connection.execute("delete from vault.secrets where name = %s", [SECRET])
+            return names
+    except psycopg.Error as error:
+        raise explained(error) from error
+
+
+def schedules(connection: Connection) -> list[dict[str, Any]]:
+    if not exists(connection, EXTENSIONS["pg_cron"][0]):
+        return []
+    return connection.execute(
+        "select jobid, jobname, schedule, active from cron.job where jobname like %s order by jobname", [f"{PREFIX}%"]
+    ).fetchall()

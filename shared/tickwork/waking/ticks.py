@@ -1,0 +1,15 @@
+"""What Cloud Scheduler is to call, and how often."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A job of Cloud Scheduler; its URL is known when the function is deployed."""
+
+    family: str
+    name: str
+    audience: str
+    service_account: str
+    attempt_seconds: int
+    schedule: str = "* * * * *"

@@ -1,0 +1,135 @@
+"""The commands on documents, as people and scripts use them."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_main import Ask, answer, ask, refusal
+from tests.families.classify.test_classify_document import HANDLERS as CLASSIFY
+from tests.families.extract.test_extract_document import HANDLERS as EXTRACT
+from tests.world import World
+from tickwork.jobs.handler import Handlers
+from tickwork.queue import Queue
+from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
+
+SAMPLES = Path(__file__).parents[2] / "infra/local/samples"
+
+__all__ = ["ask"]
+
+
+@pytest.fixture
+def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World) -> str:
+    url = f"file:{tmp_path / 'vault'}"
+    monkeypatch.setenv("TICKWORK_DATABASE_URL", world.worker_url)
+    monkeypatch.setenv("TICKWORK_VAULT_URL", url)
+    return url
+
+
+@pytest.fixture
+def workers(world: World, vault: str) -> Iterator[None]:
+    """What cron would do all the time."""
+    is_over = threading.Event()
+
+    def go_on(queue: Queue, family: str, handlers: Handlers) -> None:
+        while not is_over.wait(0.05):
+            work(queue, family, handlers, Deadline(60, 100))
+
+    threads = [
+        threading.Thread(target=go_on, args=(world.queue, "extract", EXTRACT)),
+        threading.Thread(target=go_on, args=(world.other_queue, "classify", CLASSIFY)),
+    ]
+    for thread in threads:
+        thread.start()
+    yield
+    is_over.set()
+    for thread in threads:
+        thread.join()
+
+
+def sample(name: str) -> str:
+    (found,) = SAMPLES.glob(f"{name}*")
+    return str(found)
+
+
+def test_files_are_uploaded_read_classified_and_found(world: World, ask: Ask, vault: str, workers: None) -> None:
+    world.tenant("acme")
+    files = [sample("mietvertrag"), sample("rechnung")]
+
+    added = ask("documents", "add", *files, "--tenant", "acme", "--json", TICKWORK_VAULT_URL=vault)
+
+    assert added.returncode == 0, added.stderr
+    lines = [json.loads(line) for line in added.stdout.splitlines()]
+    assert [(line["status"], line["doc_type"]) for line in lines] == [("done", "lease"), ("done", "invoice")]
+    assert all(line["pages"] >= 1 and line["chunks"] > 3 and 0.5 < line["confidence"] <= 1 for line in lines)
+    listed = ask("documents", "--tenant", "acme").stdout
+    assert all(line["document_id"] in listed for line in lines)
+    found = ask("search", "kaution", "--tenant", "acme").stdout
+    assert "mietvertrag" in found
+    assert "Kaution" in found
+    hits = answer(ask("search", "kaution -tierhaltung", "--tenant", "acme", "--json"))
+    assert {hit["document_id"] for hit in hits} == {lines[0]["document_id"]}
+
+
+def test_a_file_that_cannot_be_read_is_told_apart(
+    world: World, ask: Ask, vault: str, workers: None, tmp_path: Path
+) -> None:
+    world.tenant("acme")
+    (tmp_path / "broken.pdf").write_text("no PDF at all")
+
+    added = ask(
+        "documents", "add", str(tmp_path / "broken.pdf"), "--tenant", "acme", "--json", TICKWORK_VAULT_URL=vault
+    )
+
+    assert added.returncode == 1
+    (line,) = map(json.loads, added.stdout.splitlines())
+    assert (line["status"], line["error_code"]) == ("failed", "CORRUPT_FILE")
+    assert "CORRUPT_FILE" in ask("documents").stdout
+
+
+def test_who_does_not_want_to_wait_is_told_how_to_go_on(world: World, ask: Ask, vault: str) -> None:
+    world.tenant("acme")
+
+    added = ask("documents", "add", sample("rechnung"), "--tenant", "acme", "--wait", "0", TICKWORK_VAULT_URL=vault)
+
+    assert added.returncode == 1
+    assert "queued" in added.stdout
+    assert "`tickwork documents` shows how far they are" in added.stderr
+
+
+def test_a_correction_is_kept(world: World, ask: Ask, vault: str, workers: None) -> None:
+    world.tenant("acme")
+    added = ask("documents", "add", sample("rechnung"), "--tenant", "acme", "--json", TICKWORK_VAULT_URL=vault)
+    id = json.loads(added.stdout)["document_id"]
+
+    corrected = ask("documents", "correct", id, "quotation")
+
+    assert corrected.returncode == 0, corrected.stderr
+    assert world.row("select doc_type, doc_type_source from documents") == {
+        "doc_type": "quotation",
+        "doc_type_source": "member",
+    }
+    assert "there is no document type 'poem'" in refusal(ask("documents", "correct", id, "poem"))
+
+
+def test_what_is_wrong_is_named(world: World, ask: Ask, vault: str) -> None:
+    world.tenant("acme")
+    there = sample("rechnung")
+
+    assert "there is no file" in refusal(
+        ask("documents", "add", "nowhere.pdf", "--tenant", "acme", TICKWORK_VAULT_URL=vault)
+    )
+    assert "is a folder" in refusal(ask("documents", "add", str(SAMPLES), "--tenant", "acme", TICKWORK_VAULT_URL=vault))
+    assert "there is no vault" in refusal(ask("documents", "add", there, "--tenant", "acme"))
+    assert "sends the document to a third party" in refusal(
+        ask("documents", "add", there, "--tenant", "acme", "--engine", "unstructured_fast", TICKWORK_VAULT_URL=vault)
+    )
+    assert "there is no tenant 'birch'" in refusal(ask("search", "x", "--tenant", "birch"))
+    assert "is no document id" in refusal(ask("documents", "correct", "7", "lease"))
+    assert ask("search", "nothing", "--tenant", "acme").stdout == "Nothing found.\n"
+    assert ask("documents").stdout.startswith("No documents.")
+    # A refused upload leaves no document behind that nobody asked for.
+    assert world.value("select count(*) from documents") == 0

@@ -1,0 +1,236 @@
+"""What the attacks of test_isolation.py give for the parameters of functions, and for the fields of composite types.
+
+A function is found in the catalogue, and its parameters are looked up here by their names. Where one name has several
+types, `name:type` goes before `name`. What is not here is a row of the target, where the type is that of a table, or a
+value by its type; for anything else the test fails, and wants a line here.
+"""
+
+import json
+from typing import Any, Protocol
+from uuid import UUID, uuid4
+
+# Stands for null: what is missing here is looked for elsewhere.
+NULL = ""
+
+# By the type of a parameter that has no value of its own.
+BY_TYPE = {
+    "text": "word",
+    "integer": "1",
+    "bigint": "1",
+    "double precision": "1",
+    "boolean": "true",
+    "timestamp with time zone": "2030-01-01",
+    "interval": "0s",
+    "jsonb": "{}",
+    "bytea": "x",
+}
+
+
+class Target(Protocol):
+    """The tenant that is attacked, and what one has to know of it."""
+
+    @property
+    def word(self) -> str: ...
+    @property
+    def tenant(self) -> UUID: ...
+    @property
+    def token(self) -> UUID: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def document(self) -> UUID: ...
+    @property
+    def endpoint(self) -> UUID: ...
+    @property
+    def delivery(self) -> UUID: ...
+    @property
+    def connector(self) -> UUID: ...
+
+
+def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
+    """An attack on one job of the target; follow-ups are asked for on behalf of another tenant."""
+    return {
+        **of_jobs(target, job),
+        **of_workers(target, job, other_tenant),
+        **of_limits_and_lists(job),
+        **of_documents(target),
+        **of_webhooks_and_calls(target),
+        **of_connectors(target),
+        **of_payload_schemas(),
+        **of_secrets(),
+    }
+
+
+def of_jobs(target: Target, job: UUID) -> dict[str, str]:
+    type = f"do_{target.word}"
+    return {
+        "tenant_id": str(target.tenant),
+        "tenant_number": str(target.number),
+        "job_id": str(job),
+        "ids": array(job),
+        "job_ids": array(job),
+        "settled": array(job),
+        "id": str(uuid4()),
+        "id:bigint": "1",
+        "family": target.word,
+        "type": type,
+        "types": array(type),
+        "types:jsonb": '"integer"',
+        "lane": target.word,
+        "status": "failed",
+        "state": "running",
+        "ending": "done",
+        "verb": "cancelled",
+        "priority": "0",
+        "payload": "{}",
+        "jobs": text([{"tenant_id": str(target.tenant), "type": type}]),
+        "jobs:integer": "1",
+        "idempotency_key": "key",
+        "dedupe_key": "key",
+        "source": "manual",
+        "source_ref": NULL,
+        "finished_at": NULL,
+        "scope": "tenant",
+        # A place in a table where there is no row.
+        "place": "(9999,1)",
+        "record": "(9999,1)",
+        "place:text": "parked",
+    }
+
+
+def of_workers(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
+    lease = {"job_id": str(job), "lease_token": str(target.token)}
+    done = {**lease, "status": "done"}
+    return {
+        "lease_token": str(target.token),
+        "token": str(target.token),
+        "heartbeats": text([lease]),
+        "outcomes:jsonb": text([done]),
+        "outcome": text(done),
+        "follow_ups": text([{"tenant_id": str(other_tenant), "type": f"do_{target.word}"}]),
+        "result": "{}",
+        "error": "{}",
+        "error_code": "no",
+        "error_message": "no",
+        "progress": "0.5",
+        "message": "half",
+        "lease_seconds": "60",
+        "backoff": "[60]",
+    }
+
+
+def of_limits_and_lists(job: UUID) -> dict[str, str]:
+    return {
+        "after_id": str(job),
+        "key_starts_with": "key",
+        "oldest_first": "false",
+        "created_after": "2000-01-01",
+        "created_before": "2100-01-01",
+        "finished_after": "2000-01-01",
+        "finished_before": "2100-01-01",
+        "older_than": "0s",
+        "seconds": "1",
+        "max_priority": "100",
+        "batch_size": "100",
+        "most": "100",
+        "max_jobs": "100",
+        "keep_days": "{}",
+        "objects": "[]",
+        # Of the functions that guard tables and open verbs.
+        "target:regclass": "public.jobs",
+        "relation": "public.jobs",
+        "part": "type",
+        "roles": "postgres",
+        "verbs": "{}",
+        "members": NULL,
+        "worker": NULL,
+        "service": NULL,
+        "signed_in": NULL,
+    }
+
+
+def of_documents(target: Target) -> dict[str, str]:
+    search_key = str(target.tenant)[-6:]
+    return {
+        "document_id": str(target.document),
+        "doc_type": f"own_{target.word}",
+        "engine": "local",
+        "evidence": "{}",
+        "query": "secret",
+        "max_hits": "10",
+        "skip": "0",
+        "text": "secret",
+        "element_type": "Title",
+        "key": "abcdef",
+        "word": "secret",
+        "stem": "secret",
+        "search": NULL,
+        "marks": array("secret"),
+        # A row, of which only the lexemes to look for are given.
+        "sought:tickwork.search_queries": f"""(,,,,"{{""'{search_key}:secret'""}}",)""",
+    }
+
+
+def of_webhooks_and_calls(target: Target) -> dict[str, str]:
+    return {
+        "webhook_endpoint_id": str(target.endpoint),
+        "webhook_delivery_id": str(target.delivery),
+        "delivery_ids": array(target.delivery),
+        "since": "2020-01-01",
+        "only_failed": "false",
+        "verdict": "refused",
+        "http_status": "404",
+        "response_headers": "{}",
+        "aggregate": "word",
+        "event_type": "job.done",
+        "event_types": array("job.*"),
+        "url": f"https://{target.word}.example",
+        "headers": "{}",
+        "timeout_milliseconds": "1000",
+        "jitter_seconds": "0",
+        "names": "{}",
+    }
+
+
+def of_connectors(target: Target) -> dict[str, str]:
+    return {
+        "connector_id": str(target.connector),
+        "connector_ids": array(target.connector),
+        "remote_path": NULL,
+        "files": text(["/a.txt"]),
+        "provider": "dropbox",
+        "account_ids": array(target.word),
+    }
+
+
+def of_payload_schemas() -> dict[str, str]:
+    return {
+        "schema": NULL,
+        "path": "payload",
+        "keyword": "type",
+        "pattern": "a",
+        "others": "[]",
+        "value_type": "string",
+        "list": "[]",
+        "value:jsonb": "{}",
+        "value:numeric": "1",
+    }
+
+
+def of_secrets() -> dict[str, str]:
+    return {
+        "owner": "tenant",
+        "name": "a_name",
+        "new_name": "another_name",
+        "value": "secret",
+        "expires_at": "2030-01-01",
+    }
+
+
+def array(*values: object) -> str:
+    """As Postgres writes one."""
+    return "{" + ",".join(f'"{value}"' for value in values) + "}"
+
+
+def text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

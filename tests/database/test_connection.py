@@ -1,0 +1,52 @@
+"""The connection of a process: what it prepares, and what it does when it was mistaken."""
+
+import psycopg
+import pytest
+
+from tests.world import World
+from tickwork.database.connection import STATEMENTS_BEFORE_PREPARING, Database, connect, is_direct
+
+COUNT_PREPARED = "select count(*)::integer as prepared from pg_prepared_statements"
+
+
+def used(database: Database) -> None:
+    for _ in range(STATEMENTS_BEFORE_PREPARING + 1):
+        database.rows("select %(number)s::integer as number", {"number": 1})
+
+
+def test_a_connection_that_is_much_used_prepares_its_statements(world: World) -> None:
+    database = Database(world.url)
+
+    assert database.rows(COUNT_PREPARED, {}) == [{"prepared": 0}]
+    used(database)
+    # This one, which is prepared itself, and the other.
+    assert database.rows(COUNT_PREPARED, {}) == [{"prepared": 2}]
+    database.close()
+
+
+def test_a_statement_that_the_session_does_not_know_is_sent_in_full(world: World) -> None:
+    database = Database(world.url)
+    used(database)
+
+    # As after a pooler that looked like the server has handed the session to somebody else.
+    drop_prepared(database)
+
+    assert database.rows("select %(number)s::integer as number", {"number": 2}) == [{"number": 2}]
+    assert database.rows(COUNT_PREPARED, {}) == [{"prepared": 0}]
+    database.close()
+
+
+def drop_prepared(database: Database) -> None:
+    connection = database._connection
+    assert connection is not None
+    # Not through the cursor, which would notice.
+    connection.pgconn.exec_(b"deallocate all")
+
+
+def test_a_pooler_is_told_from_the_server(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect(world.url, "test") as connection:
+        assert is_direct(connection)
+
+        # What pgbouncer names when it is connected to, and what the session behind it does.
+        monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", connection.info.backend_pid + 1)
+        assert not is_direct(connection)

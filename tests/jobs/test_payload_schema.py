@@ -1,0 +1,137 @@
+"""The schemas of our own types are what their payload models say, and models become schemas or are refused."""
+
+import json
+import subprocess
+import sys
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid4
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from make_schemas import shipped_handlers
+from tests.world import World
+from tickwork.jobs.payload_schema import payload_schema_of
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "infra" / "local" / "make_schemas.py"
+MIGRATION = ROOT / "supabase" / "migrations" / "20261116005000_shipped_schemas.sql"
+MODELS: dict[str, Any] = {type: handler.payload for type, handler in shipped_handlers()}
+SHIPPED = sorted(MODELS)
+
+
+def test_the_migration_is_what_the_models_give_today(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, SCRIPT, tmp_path / "made.sql"], check=True)
+
+    assert (tmp_path / "made.sql").read_text() == MIGRATION.read_text(), "run `make schemas`"
+
+
+def test_every_type_that_is_shipped_has_the_schema_of_its_model(world: World) -> None:
+    found = world.rows("select key, payload_schema from job_types order by key")
+
+    assert [row["key"] for row in found] == SHIPPED
+    for row in found:
+        assert row["payload_schema"] == payload_schema_of(MODELS[row["key"]])
+
+
+@pytest.mark.parametrize("type", SHIPPED)
+def test_what_a_model_writes_is_accepted_by_its_schema(world: World, type: str) -> None:
+    model = MODELS[type]
+    ids = {name: uuid4() for name, field in model.model_fields.items() if field.is_required() and name != "url"}
+    others = {"url": "https://example.com"} if "url" in model.model_fields else {}
+    payload = model(**ids, **others)
+
+    for written in (payload.model_dump(mode="json"), payload.model_dump(mode="json", exclude_none=True)):
+        assert world.job(type, payload=written).payload == written
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    colour: Colour
+    parts: list[int] | None = None
+
+
+class Whole(BaseModel):
+    """Described here, which has no effect."""
+
+    id: UUID
+    at: datetime | None = None
+    name: Annotated[str, Field(min_length=1, max_length=9, pattern="^[a-z]+$")] = "x"
+    part: Part
+    other_part: Part | None = None
+    parts: dict[str, Part] = {}
+    unit: Literal["kg"] | None = None
+    anything: Any = None
+    anything_or_nothing: Any | None = None
+
+
+def test_a_model_becomes_a_schema_of_keywords_that_every_server_checks(world: World) -> None:
+    part = {
+        "type": "object",
+        "required": ["colour"],
+        "properties": {
+            "colour": {"type": "string", "enum": ["red", "blue"]},
+            "parts": {"type": ["array", "null"], "items": {"type": "integer"}},
+        },
+        "additionalProperties": False,
+    }
+
+    schema = payload_schema_of(Whole)
+
+    assert schema == {
+        "type": "object",
+        "required": ["id", "part"],
+        "properties": {
+            "id": {"type": "string", "format": "uuid"},
+            "at": {"type": ["string", "null"], "format": "date-time"},
+            "name": {"type": "string", "minLength": 1, "maxLength": 9, "pattern": "^[a-z]+$"},
+            "part": part,
+            "other_part": {**part, "type": ["object", "null"]},
+            "parts": {"type": "object", "additionalProperties": part},
+            "unit": {"type": ["string", "null"], "enum": ["kg", None]},
+            "anything": {},
+            "anything_or_nothing": {},
+        },
+    }
+    assert world.value("select tickwork.schema_problem(%s, '')", json.dumps(schema)) is None
+
+
+class Union(BaseModel):
+    value: int | str
+
+
+class Tree(BaseModel):
+    branches: list["Tree"] = []
+
+
+class Positive(BaseModel):
+    value: Annotated[int, Field(gt=0)]
+
+
+class Folder(BaseModel):
+    path: Path
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (Union, "payload.value: payload_schema cannot express a union other than with None"),
+        (Tree, "payload.branches[]: payload_schema cannot express a model that contains itself"),
+        (Positive, "payload.value: payload_schema cannot express exclusiveMinimum 0"),
+        (Folder, "payload.path: payload_schema cannot express format 'path'"),
+    ],
+)
+def test_a_model_that_these_keywords_cannot_express_is_refused(model: type[BaseModel], sentence: str) -> None:
+    with pytest.raises(ValueError) as refusal:
+        payload_schema_of(model)
+
+    assert str(refusal.value) == sentence

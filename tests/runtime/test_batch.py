@@ -1,0 +1,362 @@
+"""Many jobs at a time: what the long-running worker does with small ones."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from tests.world import World
+from tests.world.waiting import until
+from tickwork.errors import Permanent, Retryable
+from tickwork.jobs.handler import Handler, Handlers, Tools
+from tickwork.jobs.outcomes import Done, Report
+from tickwork.jobs.rows import FollowUp, Job
+from tickwork.runtime import lease, settle, watch
+from tickwork.runtime.batch import work_many
+from tickwork.runtime.deadline import Deadline
+
+
+class Anything(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Number(BaseModel):
+    n: int
+
+
+Run = Callable[[Any, Tools], BaseModel | Done | None]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(lease, "PROGRESS_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(settle, "SETTLE_AGAIN_SECONDS", (0.01,))
+
+
+def handled_by(run: Run) -> Handlers:
+    return {"greet_person": Handler(Anything, run)}
+
+
+def work_off(world: World, run: Run, batch_size: int = 10, deadline: Deadline | None = None) -> Report:
+    return work_many(world.queue, "test", handled_by(run), deadline or Deadline(60, 1000), batch_size)
+
+
+def statuses(world: World, jobs: list[Job]) -> list[str]:
+    return [world.reload(job).status for job in jobs]
+
+
+def test_all_due_jobs_are_worked_off_batch_by_batch(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(25)]
+
+    report = work_off(world, lambda payload, tools: Number(n=payload.n * 2))
+
+    assert report.as_json() == {"family": "test", "claimed": 25, "done": 25}
+    assert [world.reload(job).result for job in jobs] == [{"n": 2 * n} for n in range(25)]
+    assert {len(world.attempts(job)) for job in jobs} == {1}
+
+
+def test_never_more_than_a_batch_is_held_nor_more_than_allowed_worked_off(world: World) -> None:
+    jobs = [world.job() for _ in range(12)]
+    held = []
+
+    def run(payload: Anything, tools: Tools) -> None:
+        held.append(world.value("select count(*) from jobs where status = 'running'"))
+
+    report = work_off(world, run, batch_size=4, deadline=Deadline(60, 10))
+
+    assert max(held) <= 4
+    assert report.claimed == 10
+    assert statuses(world, jobs).count("queued") == 2
+
+
+def test_what_is_finished_is_settled_and_replaced_while_the_rest_runs(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(6)]
+    claimed: list[str] = []
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 3:
+            # Two of four are half of them: they are done, and the last two are held, before this one is.
+            until(lambda: statuses(world, jobs)[:2] == ["done", "done"] and "queued" not in statuses(world, jobs))
+            claimed.extend(statuses(world, jobs))
+
+    work_off(world, run, batch_size=4)
+
+    assert claimed[3:] == ["running"] * 3
+    assert statuses(world, jobs) == ["done"] * 6
+
+
+def test_jobs_that_write_are_worked_off_batch_by_batch_as_well(world: World) -> None:
+    for _ in range(12):
+        world.job()
+    held = []
+
+    def look(connection: Any) -> None:
+        held.append(world.value("select count(*) from jobs where status = 'running'"))
+
+    report = work_off(world, lambda payload, tools: Done(writes=[look]), batch_size=4)
+
+    assert report.ended == {"done": 12}
+    assert max(held) <= 4
+
+
+def test_each_job_ends_in_its_own_way(world: World) -> None:
+    world.type("thank_person")
+    world.type("greet_person")
+    jobs = [world.job("greet_person", payload={"n": n}) for n in range(5)]
+    world.run("create table notes (n int)")
+    world.run("grant insert on notes to tickwork_worker")
+
+    def run(payload: Any, tools: Tools) -> Done | None:
+        tools.log(f"number {payload.n}")
+        match payload.n:
+            case 0:
+                raise Permanent("no such person", code="UNKNOWN")
+            case 1:
+                raise Retryable("not at home", delay=900)
+            case 2:
+                return Done(Number(n=2), writes=[lambda connection: connection.execute("insert into notes values (2)")])
+            case 3:
+                return Done(follow_ups=[FollowUp(type="thank_person", idempotency_key="k")])
+        return None
+
+    report = work_many(world.queue, "test", {"greet_person": Handler(Anything, run)}, Deadline(60, 5), 10)
+
+    assert statuses(world, jobs) == ["failed", "queued", "done", "done", "done"]
+    assert report.ended == {"failed": 1, "retried": 1, "done": 3}
+    assert world.reload(jobs[0]).error_code == "UNKNOWN"
+    assert world.value("select n from notes") == 2
+    assert world.value("select source_ref from jobs where type = 'thank_person'") == str(jobs[3].id)
+    assert [world.attempts(job)[0]["logs"] for job in jobs] == [f"number {n}" for n in range(5)]
+
+
+def test_one_result_that_the_queue_refuses_spoils_no_other(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(3)]
+
+    class Huge(BaseModel):
+        text: str
+
+    report = work_off(world, lambda payload, tools: Huge(text="x" * 300_000) if payload.n == 1 else Number(n=0))
+
+    assert statuses(world, jobs) == ["done", "failed", "done"]
+    assert world.reload(jobs[1]).error_code == "REFUSED"
+    assert report.ended == {"done": 2, "failed": 1}
+
+
+def test_leases_of_waiting_and_finished_jobs_are_kept_alive(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
+    jobs = [world.job(payload={"n": n}) for n in range(3)]
+    go_on = threading.Event()
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 1:
+            go_on.wait(60)
+
+    thread = threading.Thread(target=work_off, args=(world, run))
+    thread.start()
+    until(lambda: world.reload(jobs[1]).status == "running")
+    waiting = world.reload(jobs[2]).lease_expires_at
+    until(lambda: world.reload(jobs[2]).lease_expires_at != waiting)
+
+    # What is finished is settled while another one still runs.
+    until(lambda: world.reload(jobs[0]).status == "done")
+    go_on.set()
+    thread.join(60)
+    assert statuses(world, jobs) == ["done"] * 3
+
+
+def test_a_lost_lease_is_dropped_and_the_others_go_on(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(3)]
+    ran: list[int] = []
+
+    def run(payload: Any, tools: Tools) -> None:
+        ran.append(payload.n)
+        if payload.n == 0:
+            world.expire(jobs[1])
+            world.service.maintenance.reap_expired_leases()
+            assert world.other_queue.claim_next_job("test").id == jobs[1].id  # type: ignore[union-attr]
+
+    report = work_off(world, run)
+
+    assert statuses(world, jobs) == ["done", "running", "done"]
+    assert report.ended == {"done": 2, "lost": 1}
+
+
+def test_a_stopping_worker_gives_back_what_it_has_not_started(world: World) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(5)]
+    deadline = Deadline(60, 1000, grace_seconds=60)
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 1:
+            deadline.stop()
+            until(lambda: world.reload(jobs[4]).status == "queued")
+
+    report = work_off(world, run, deadline=deadline)
+
+    assert statuses(world, jobs) == ["done", "done", "queued", "queued", "queued"]
+    assert [world.reload(job).attempts for job in jobs] == [1, 1, 0, 0, 0]
+    assert report.ended == {"done": 2, "released": 3}
+
+
+def test_a_handler_that_hangs_is_left_behind_and_the_rest_goes_on(world: World) -> None:
+    world.type("greet_person", timeout_seconds=1)
+    jobs = [world.job(payload={"n": n}) for n in range(3)]
+    release = threading.Event()
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 0:
+            release.wait(60)
+
+    report = work_off(world, run, deadline=Deadline(60, 3))
+    release.set()
+
+    assert statuses(world, jobs) == ["queued", "done", "done"]
+    assert world.reload(jobs[0]).error_code == "TIMEOUT"
+    assert report.ended == {"retried": 1, "done": 2}
+
+
+def test_a_thread_that_was_left_behind_does_not_go_on_beside_the_other(world: World) -> None:
+    world.type("greet_person", timeout_seconds=1)
+    jobs = [world.job(payload={"n": n}) for n in range(4)]
+    release = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def run(payload: Any, tools: Tools) -> None:
+        threads.append(threading.current_thread())
+        if payload.n == 0:
+            release.wait(60)
+        if payload.n == 1:
+            release.set()
+            threads[0].join(30)
+
+    report = work_off(world, run)
+
+    assert report.ended == {"retried": 1, "done": 3}
+    assert statuses(world, jobs) == ["queued", "done", "done", "done"]
+    assert [thread is threads[0] for thread in threads] == [True, False, False, False]
+
+
+def test_a_batch_that_nobody_looks_after_any_more_starts_no_handler(world: World) -> None:
+    runs: list[Anything] = []
+    looked_away = threading.Event()
+    others = threading.enumerate()
+
+    class Interrupted(Deadline):
+        def is_stopped(self) -> bool:
+            if runs:
+                raise KeyboardInterrupt
+            return super().is_stopped()
+
+    def run(payload: Anything, tools: Tools) -> None:
+        runs.append(payload)
+        looked_away.wait(10)
+
+    for _ in range(10):
+        world.job()
+    with pytest.raises(KeyboardInterrupt):
+        work_off(world, run, deadline=Interrupted(60, 1000))
+    looked_away.set()
+    for thread in threading.enumerate():
+        if thread not in others:
+            thread.join(10)
+
+    assert len(runs) == 1
+
+
+def test_a_job_that_cannot_be_read_costs_no_other_its_result(world: World) -> None:
+    jobs = [world.job() for _ in range(2)]
+    world.job()
+    # Past the checks, as no client can: a payload that is no object.
+    world.run("update jobs set payload = '[]' where id <> all(%s)", [job.id for job in jobs])
+
+    report = work_off(world, lambda payload, tools: None, batch_size=2)
+
+    assert report.ended == {"done": 2}
+    assert statuses(world, jobs) == ["done", "done"]
+
+
+def test_the_end_of_the_last_job_is_noticed_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 60)
+    for _ in range(3):
+        world.job()
+    began_at = time.monotonic()
+
+    work_off(world, lambda payload, tools: None)
+
+    assert time.monotonic() - began_at < 30
+
+
+def test_jobs_that_were_claimed_while_a_handler_takes_long_keep_their_leases(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was claimed for the first half is read, and its leases are kept, though nobody has time to run it."""
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
+    jobs = [world.job(payload={"n": n}) for n in range(4)]
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n == 1:
+            until(lambda: world.reload(jobs[2]).status == "running")
+            before = world.reload(jobs[2]).lease_expires_at
+            until(lambda: world.reload(jobs[2]).lease_expires_at != before)
+
+    work_off(world, run, batch_size=2)
+
+    assert statuses(world, jobs) == ["done"] * 4
+
+
+def test_what_a_handler_sets_for_itself_is_not_there_for_the_next_one(world: World) -> None:
+    whose: ContextVar[str] = ContextVar("whose", default="nobody's")
+    found: list[str] = []
+    for _ in range(2):
+        world.job()
+
+    def run(payload: Any, tools: Tools) -> None:
+        found.append(whose.get())
+        whose.set("mine")
+
+    work_off(world, run)
+
+    assert found == ["nobody's"] * 2
+
+
+def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
+    jobs = [world.job(payload={"n": n}) for n in range(2)]
+    ran: list[int] = []
+
+    def run(payload: Any, tools: Tools) -> None:
+        ran.append(payload.n)
+        if payload.n == 0:
+            world.service.jobs.cancel_job(jobs[1].id)
+            asked_at = world.reload(jobs[1]).updated_at
+            until(lambda: world.reload(jobs[1]).updated_at > asked_at)
+            # Two more looks, so that the answer to that heartbeat has been heard.
+            tools.wait(0.1)
+
+    work_off(world, run)
+
+    assert ran == [0]
+    assert statuses(world, jobs) == ["done", "cancelled"]
+
+
+def test_leases_are_kept_alive_while_another_job_is_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are finished when the first one begins to write, which may take long."""
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 5)
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 10**9)
+    jobs = [world.job() for _ in range(2)]
+    seen: list[list[Any]] = []
+
+    def look(connection: Any) -> None:
+        seen.append([world.reload(job).lease_expires_at for job in jobs])
+
+    work_off(world, lambda payload, tools: Done(writes=[look]))
+
+    assert statuses(world, jobs) == ["done", "done"]
+    # The one that was settled first has no lease any more.
+    ((before, after),) = [pair for pair in zip(*seen, strict=True) if pair[1] is not None]
+    assert after > before

@@ -1,0 +1,116 @@
+"""The command line as people and scripts use it: in a process of its own, in a home of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.world.waiting import PATIENCE, until
+from tickwork_local.launch import ends_with_parent
+
+COMMAND = [sys.executable, "-m", "tickwork.cli"]
+
+# One command after the other, without the price of a start for each.
+ONE_AFTER_THE_OTHER = """
+import io, json, sys
+from tickwork.cli.main import main
+
+def run(arguments):
+    sys.argv = ["tickwork", *arguments]
+    sys.stdout, sys.stderr = out, err = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
+    try:
+        main()
+    except SystemExit as end:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return [end.code or 0, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()]
+
+runs = [run(arguments) for arguments in json.load(sys.stdin)]
+json.dump(runs, sys.__stdout__)
+"""
+
+
+def run(
+    *arguments: str, home: Path, stdin: str | None = None, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end; nothing of the developer's own settings reaches it."""
+    settings = environment_for(home, environment)
+    return subprocess.run(
+        [*COMMAND, *arguments], env=settings, input=stdin, capture_output=True, text=True, timeout=2 * PATIENCE
+    )
+
+
+def run_all(
+    commands: Sequence[Sequence[str]], *, home: Path, **environment: str
+) -> "list[subprocess.CompletedProcess[str]]":
+    """Run many commands to their end, in one process."""
+    command = [sys.executable, "-c", ONE_AFTER_THE_OTHER]
+    given = json.dumps(commands)
+    ran = subprocess.run(
+        command,
+        env=environment_for(home, environment),
+        input=given,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+        timeout=2 * PATIENCE,
+    )
+    return [subprocess.CompletedProcess([], code, out, error) for code, out, error in json.loads(ran.stdout)]
+
+
+@contextmanager
+def started(*arguments: str, home: Path, output: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """A command that goes on, with its output in a file; killed at the end if it still runs."""
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            ends_with_parent([*COMMAND, *arguments]),
+            env=environment_for(home, {}),
+            stdout=file,
+            stderr=file,
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        until(lambda: not processes_of(home), "it left a process")
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody can enter: root's Postgres would keep its data elsewhere, and leave it there."""
+    with TemporaryDirectory(prefix="tickwork-test-") as name:
+        folder = Path(name).resolve()
+        folder.chmod(0o755)
+        yield folder
+
+
+def environment_for(home: Path, settings: dict[str, str]) -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TICKWORK_")}
+    return {**ours, "TICKWORK_HOME": str(home), "COLUMNS": "80", **settings}
+
+
+def processes_of(home: Path) -> list[str]:
+    """What runs for the stack in this home: all of it has the home in its environment, or works in its data folder."""
+    marks = (f"TICKWORK_HOME={home}\0".encode(), str((home / "postgres").resolve()), str(demo_data(home)))
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdecimal():
+            continue
+        try:
+            # A zombie has neither.
+            is_ours = marks[0] in (process / "environ").read_bytes() or os.readlink(process / "cwd") in marks[1:]
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:
+            continue
+        if is_ours:
+            found.append(f"{process.name} {command}")
+    return found
+
+
+def demo_data(home: Path) -> Path:
+    return (home.with_name(f"{home.name}-demo") / "postgres").resolve()
