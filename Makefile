@@ -11,7 +11,22 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: demo test test-large check-deploy bench deliveries schemas attack lint lock clean
+.PHONY: help demo test test-large check-deploy bench deliveries schemas docs attack lint lock clean
+
+# The first target: what `make` without a name does.
+help:
+	@echo "make demo          the whole product on this machine, with 42 jobs and ten documents"
+	@echo "make test          lint and all tests"
+	@echo "make lint          ruff, mypy and import-linter"
+	@echo "make docs          write the generated pages of docs/reference"
+	@echo "make schemas       write the migration with the payload schemas of the built-in types"
+	@echo "make bench         measure against other queues; ARGS=--quick takes seven minutes"
+	@echo "make attack        one tenant with a hundred thousand jobs against everybody else, ten minutes"
+	@echo "make deliveries    ten thousand webhooks to receivers that fail three times out of ten"
+	@echo "make test-large    import a thousand files and one of 2 GB; needs 5 GB in TMPDIR"
+	@echo "make check-deploy  what needs the tools of others: Supabase CLI, pg_cron, gcloud, every bundle"
+	@echo "make lock          write requirements.lock anew from pyproject.toml"
+	@echo "make clean         delete environments, caches and local stacks"
 
 demo: $(STAMP)
 	$(BIN)/tickwork demo
@@ -41,6 +56,10 @@ deliveries: $(STAMP)
 # The migration with the payload schemas of our own types, from the payload models of their handlers.
 schemas: $(STAMP)
 	$(BIN)/python infra/local/make_schemas.py
+
+# The pages of docs/reference that are made from settings, command line and database.
+docs: $(STAMP)
+	$(BIN)/python -m tickwork_docs
 
 # A member with a hundred thousand jobs against everybody else, for ten minutes; make attack ARGS=2 takes two.
 attack: $(STAMP)
