@@ -8,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [
-        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "supabase/README.md", "infra/bench/README.md")),
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "supabase/README.md")),
+        *ROOT.glob("infra/*/README.md"),
         *(ROOT / "docs").rglob("*.md"),
     ]
 )
