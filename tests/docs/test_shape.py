@@ -22,7 +22,7 @@ def test_a_jobs_life_passes_at_most_twelve_files() -> None:
 
 
 def test_the_glossary_has_at_most_25_words() -> None:
-    words = re.findall(r"^\| \*\*", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    words = re.findall(r"\*\*(.+?)\*\*", (ROOT / "docs/glossary.md").read_text())
 
     assert 0 < len(words) <= 25
 

@@ -1,6 +1,7 @@
 """The page on commands: what `tickwork --help` and the help of every command say."""
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -26,6 +27,7 @@ def page() -> str:
     return HEAD + table(["command", "what it does"], rows) + "".join(described(*each) for each in found)
 
 
+@cache
 def command_line() -> Any:
     """The group of all commands, from the module that the installed `tickwork` starts in."""
     (entry,) = entry_points(group="console_scripts", name="tickwork")
