@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: help demo test test-large test-deliveries check-deploy bench schemas attack lint lock clean
+.PHONY: help demo test test-large test-deliveries check-deploy bench schemas docs attack lint lock clean
 
 # What can be made.
 help:
@@ -47,6 +47,10 @@ test-deliveries: $(STAMP)
 # The migration with the payload schemas of our own types, from the payload models of their handlers.
 schemas: $(STAMP)
 	$(BIN)/python infra/local/make_schemas.py
+
+# The pages of docs/reference that are made from settings, command line and database.
+docs: $(STAMP)
+	$(BIN)/python -m tickwork_docs
 
 # A member with a hundred thousand jobs against everybody else, for ten minutes; make attack ARGS=2 takes two.
 attack: $(STAMP)

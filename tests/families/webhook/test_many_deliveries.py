@@ -1,7 +1,7 @@
 """
 Many deliveries to receivers that fail three times out of ten: none is lost, and repeats can be told.
 
-`make deliveries` does it with ten thousand.
+`make test-deliveries` does it with ten thousand.
 """
 
 import json

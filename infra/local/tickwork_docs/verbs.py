@@ -1,0 +1,106 @@
+"""The page on verbs: every function in the schema public, as the catalogue describes it."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.rows import class_row
+
+HEAD = """\
+# Verbs
+
+Every change of a job's state is a call of one of these SQL functions, from the Supabase client, from SQL, or from
+Python through the method of the same name. The first words of each description are the transition. `authenticated` is
+any signed-in user; the function then checks membership and role. `service_role` is the application's backend and the
+operator, `tickwork_worker` the functions and workers. Nothing is open to `anon`.
+
+The codes are explained in [SQLSTATEs](sqlstates.md), what a caller can rely on in [guarantees](guarantees.md), and the
+state chart is in [supabase/README.md](../../supabase/README.md).
+
+"""
+
+GROUPS = {
+    "Enqueue": ["enqueue_job", "enqueue_jobs"],
+    "Claim and settle": [
+        *("claim_next_job", "claim_jobs", "heartbeat_job", "heartbeat_jobs", "hold_job", "complete_job", "fail_job"),
+        *("release_job", "settle_jobs", "settle_and_claim"),
+    ],
+    "Manage": [
+        *("cancel_job", "retry_job", "reschedule_job", "bury_job", "cancel_jobs", "retry_jobs", "reschedule_jobs"),
+    ],
+    "Pauses and lanes": [
+        *("pause_jobs", "resume_jobs", "hold_lane", "release_lane", "hold_lane_of_job", "limit_lane", "list_holds"),
+    ],
+    "Read": ["list_jobs", "queue_summary", "explain_job"],
+    "Documents": ["estimate_extraction", "request_extraction", "search_chunks", "correct_document_type"],
+    "Imports": ["request_import", "note_changes"],
+    "Events and webhooks": [
+        *("emit_event", "emit_held_event", "note_delivery", "test_webhook", "redeliver_webhook"),
+        *("redeliver_webhooks", "purge_events"),
+    ],
+    "Housekeeping": ["reap_expired_leases", "rebuild_queue", "purge_jobs"],
+}
+
+QUERY = """
+    select
+      pg_proc.proname as name,
+      pg_get_function_arguments(pg_proc.oid) as arguments,
+      pg_get_function_result(pg_proc.oid) as result,
+      coalesce(obj_description(pg_proc.oid, 'pg_proc'), '') as comment,
+      array(
+        select role.name
+        from unnest(array['authenticated', 'service_role', 'tickwork_worker', 'anon']) as role(name)
+        where has_function_privilege(role.name, pg_proc.oid, 'execute')
+      ) as roles
+    from pg_proc
+    where pg_proc.pronamespace = 'public'::regnamespace
+      and pg_proc.prorettype <> 'trigger'::regtype
+    order by pg_proc.proname
+"""
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    arguments: str
+    result: str
+    comment: str
+    roles: list[str]
+
+
+def functions_of(connection: psycopg.Connection[Any]) -> dict[str, Function]:
+    with connection.cursor(row_factory=class_row(Function)) as cursor:
+        return {function.name: function for function in cursor.execute(QUERY)}
+
+
+def page(functions: dict[str, Function]) -> str:
+    grouped = {name for names in GROUPS.values() for name in names}
+    others = [name for name in functions if name not in grouped]
+    groups = {**GROUPS, **({"Other": others} if others else {})}
+    text = HEAD
+    for title, names in groups.items():
+        text += f"## {title}\n\n" + "".join(described(functions[name]) for name in names if name in functions)
+    return text.rstrip() + "\n"
+
+
+def described(function: Function) -> str:
+    callers = ", ".join(f"`{role}`" for role in function.roles)
+    return f"### `{function.name}`\n\n```sql\n{signature(function)}\n```\n\n{function.comment}\n\nFor {callers}.\n\n"
+
+
+def signature(function: Function) -> str:
+    arguments = [plain(each) for each in re.split(r", (?=\w+ )", function.arguments) if each]
+    returns = f"returns {plain(function.result)}"
+    line = f"{function.name}({', '.join(arguments)}) {returns}"
+    if len(line) <= 100:
+        return line
+    return f"{function.name}(\n  " + ",\n  ".join(arguments) + f"\n) {returns}"
+
+
+def plain(declaration: str) -> str:
+    """As people write it: without the casts that the catalogue adds to defaults."""
+    text = declaration.replace("timestamp with time zone", "timestamptz").replace("double precision", "float8")
+    text = re.sub(r"\bDEFAULT\b", "default", text).replace("NULL::", "null::")
+    text = re.sub(r"::(\w+)(\[\])?", "", text)
+    return re.sub(r"\b(SETOF|TABLE)\b", lambda word: word[0].lower(), text)
