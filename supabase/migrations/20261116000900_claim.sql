@@ -125,21 +125,23 @@ volatile
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
-  turn bigint := tickwork.read_turn((request).family);
-  pointer constant tickwork.pointer := tickwork.unpacked(turn);
+  asked_for constant text := tickwork.only_type(request.family, claim_one.types);
+  turn bigint := tickwork.read_turn(request.family);
+  starts constant integer := turn & 65535;
+  starts_left integer := turn >> 16 & 127;
   -- Within a turn its tenant comes first, otherwise last.
-  start constant bigint := (pointer).tenant_number - ((pointer).starts_left > 0)::integer;
-  type_asked_for constant text := tickwork.only_type((request).family, claim_one.types);
-  served tickwork.family_types;
-  tenant tickwork.tenants;
+  start constant bigint := (turn >> 23) - (starts_left > 0)::integer;
+  lease record;
+  tenant record;
   max_priority integer := 100;
   due record;
   started tickwork.claimed_job;
 begin
-  select * into served
+  select coalesce(request.lease_seconds, family_types.lease_seconds) as seconds, family_types.timeout_seconds
+  into lease
   from tickwork.family_types
-  where family_types.family = (request).family
-    and family_types.type = type_asked_for
+  where family_types.family = request.family
+    and family_types.type = asked_for
     and not family_types.is_paused
     and not family_types.is_limited
     and family_types.reaped_at > now_at - interval '1 second'
@@ -147,27 +149,34 @@ begin
     and not exists (
       select
       from tickwork.alarms
-      where alarms.family = (request).family
+      where alarms.family = request.family
         and alarms.wake_at <= now_at
     );
 
-  tenant := tickwork.tenant_in_turn(served.family, served.type, start);
+  if not found then
+    return null;
+  end if;
+
+  tenant := tickwork.tenant_in_turn(request.family, asked_for, start);
 
   if (tenant.is_paused or tenant.is_limited) is not false then
     return null;
   end if;
 
-  if tickwork.low_starts((pointer).starts, 1) > 0 then
+  if tickwork.low_starts(starts, 1) > 0 then
     max_priority := coalesce(
-      tickwork.lower_priority((request).family, array[served.type], tenant.number, (pointer).starts / 10), 100
+      tickwork.lower_priority(request.family, array[asked_for], tenant.number, starts / 10), max_priority
     );
   end if;
 
-  select waiting.ctid as place, jobs.ctid as record, waiting.lane into due
+  select
+    waiting.ctid as place, jobs.ctid as record, waiting.lane,
+    waiting.lane is not null or jobs.dedupe_key is not null or jobs.notify as is_watched
+  into due
   from tickwork.waiting
   join public.jobs on jobs.id = waiting.job_id and jobs.status = 'queued'
-  where waiting.family = (request).family
-    and waiting.type = served.type
+  where waiting.family = request.family
+    and waiting.type = asked_for
     and waiting.tenant_number = tenant.number
     and waiting.priority <= max_priority
   order by waiting.family, waiting.type, waiting.tenant_number, waiting.priority desc, waiting.run_at
@@ -175,23 +184,13 @@ begin
   for update of waiting skip locked
   for no key update of jobs skip locked;
 
-  if due.place is null
-    or due.lane is not null and tickwork.has_lane_rule(tenant.tenant_id, served.family, due.lane)
-  then
+  if not found or due.lane is not null and tickwork.has_lane_rule(tenant.tenant_id, request.family, due.lane) then
     return null;
   end if;
 
-  started := tickwork.start_job(request, served, due.place, due.record);
-
-  turn := setval(tickwork.turn_of((request).family), tickwork.packed(
-    tenant.number,
-    case
-      when tenant.number = start + 1 and (pointer).starts_left > 0 then (pointer).starts_left
-      else tenant.weight
-    end - 1,
-    (pointer).starts + 1
-  ));
-
+  started := tickwork.start_job(request, lease.seconds, lease.timeout_seconds, due.place, due.record, due.is_watched);
+  starts_left := case when tenant.number = start + 1 and starts_left > 0 then starts_left else tenant.weight end - 1;
+  turn := setval(tickwork.turn_of(request.family), tickwork.packed(tenant.number, starts_left, starts + 1));
   return array[started];
 end
 $$;
@@ -202,9 +201,11 @@ comment on function tickwork.claim_one is
 
 create function tickwork.start_job(
   request tickwork.claim_request,
-  served tickwork.family_types,
+  lease_seconds integer,
+  timeout_seconds integer,
   place tid,
-  record tid
+  record tid,
+  is_watched boolean
 )
 returns tickwork.claimed_job
 language plpgsql
@@ -212,10 +213,8 @@ volatile
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
-  seconds constant integer := coalesce((request).lease_seconds, (served).lease_seconds);
-  ends_at constant timestamptz := now_at + make_interval(secs => seconds);
+  ends_at constant timestamptz := now_at + make_interval(secs => start_job.lease_seconds);
   started tickwork.claimed_job;
-  is_watched boolean;
 begin
   delete from tickwork.waiting
   where waiting.ctid = start_job.place;
@@ -225,10 +224,10 @@ begin
     status = 'running',
     attempts = jobs.attempts + 1,
     lease_token = gen_random_uuid(),
-    lease_seconds = seconds,
+    lease_seconds = start_job.lease_seconds,
     lease_expires_at = ends_at,
-    timeout_seconds = (served).timeout_seconds,
-    worker_id = (request).worker_id,
+    timeout_seconds = start_job.timeout_seconds,
+    worker_id = request.worker_id,
     progress = null,
     progress_message = null,
     started_at = now_at,
@@ -236,17 +235,13 @@ begin
   where jobs.ctid = start_job.record
   returning
     jobs.id, jobs.tenant_id, jobs.type, jobs.family, jobs.lane, jobs.payload, jobs.attempts, jobs.max_attempts,
-    jobs.lease_token, jobs.lease_seconds, jobs.timeout_seconds, jobs.worker_id, jobs.correlation_id,
-    jobs.lane is not null or jobs.dedupe_key is not null or jobs.notify
-  into
-    started.id, started.tenant_id, started.type, started.family, started.lane, started.payload, started.attempts,
-    started.max_attempts, started.lease_token, started.lease_seconds, started.timeout_seconds, started.worker_id,
-    started.correlation_id, is_watched;
+    jobs.lease_token, jobs.lease_seconds, jobs.timeout_seconds, jobs.worker_id, jobs.correlation_id
+  into started;
 
   insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
   values (
     started.id, started.lease_token, started.family, started.type, started.tenant_id, started.lane,
-    seconds, ends_at, is_watched
+    start_job.lease_seconds, ends_at, start_job.is_watched
   );
 
   return started;
@@ -819,20 +814,21 @@ $$;
 
 -- The verbs.
 
+create function tickwork.is_plain_claim(family text, worker_id text, max_jobs integer, lease_seconds integer)
+returns boolean
+language sql
+immutable
+return family <> ''
+  and octet_length(worker_id) between 1 and 200
+  and max_jobs between 1 and 1000
+  and coalesce(lease_seconds, 60) between 10 and 3600;
+
 create function tickwork.check_claim(family text, worker_id text, max_jobs integer, lease_seconds integer)
 returns void
 language plpgsql
 immutable
 as $$
 begin
-  if check_claim.family <> ''
-    and octet_length(check_claim.worker_id) between 1 and 200
-    and check_claim.max_jobs between 1 and 1000
-    and coalesce(check_claim.lease_seconds, 60) between 10 and 3600
-  then
-    return;
-  end if;
-
   if coalesce(check_claim.family, '') = '' then
     raise exception 'family: must not be empty'
       using errcode = 'TWARG', hint = 'Each family has a function of its own, such as extract.';

@@ -283,11 +283,11 @@ language plpgsql
 volatile
 as $$
 begin
-  perform tickwork.after_end((settled).ids, (settled).are_done);
+  perform tickwork.after_end(settled.ids, settled.are_done);
 
-  if (settled).are_watched then
+  if settled.are_watched then
     perform pg_notify('tickwork_done', jobs.id::text)
-    from unnest((settled).ids) as ended(id)
+    from unnest(settled.ids) as ended(id)
     cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
     where jobs.notify
       and jobs.finished_at is not null;
@@ -465,9 +465,13 @@ as $$
 declare
   settled tickwork.settled_job[];
 begin
-  perform tickwork.check_claim(
+  if tickwork.is_plain_claim(
     settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
-  );
+  ) is not true then
+    perform tickwork.check_claim(
+      settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
+    );
+  end if;
 
   settled := tickwork.settle_given(settle_and_claim.outcomes);
 

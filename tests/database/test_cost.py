@@ -16,10 +16,8 @@ MIGRATIONS = Path(__file__).parents[2] / "supabase" / "migrations"
 FUNCTION = re.compile(r"^create function (\S+?)\(.*?(?:^\$\$;|^return .*?;\n)", re.MULTILINE | re.DOTALL)
 
 
-# Within one transaction the old versions stay on their pages. A batch of a hundred rewrites whole pages at once, and
-# what finds no room there has to move: three out of four stay.
-@pytest.mark.parametrize(("batch_size", "share"), [(1, 0.95), (10, 0.95), (100, 0.7)])
-def test_hardly_any_rewrite_of_a_job_touches_an_index(world: World, batch_size: int, share: float) -> None:
+@pytest.mark.parametrize("batch_size", [1, 10, 100])
+def test_hardly_any_rewrite_of_a_job_touches_an_index(world: World, batch_size: int) -> None:
     tenant, _ = world.tenant(), world.type()
     for _ in range(20):
         enqueue(world, tenant, 100)
@@ -33,7 +31,7 @@ def test_hardly_any_rewrite_of_a_job_touches_an_index(world: World, batch_size: 
     updates = world.row("select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'jobs'")
     assert world.value("select count(*) from jobs where status = 'done'") == 2000
     assert updates["n_tup_upd"] == 4000
-    assert updates["n_tup_hot_upd"] >= share * updates["n_tup_upd"]
+    assert updates["n_tup_hot_upd"] >= 0.95 * updates["n_tup_upd"]
 
 
 def claim(worker: Connection, jobs: int) -> list[dict[str, str]]:

@@ -322,7 +322,7 @@ MUTANTS = [
     ),
     Mutant(
         "a dedupe key of one job that nobody watches",
-        "tickwork.start_job",
+        "tickwork.claim_one",
         "or jobs.dedupe_key is not null",
         "",
         test_claim.test_one_job_and_many_are_started_alike,

@@ -41,7 +41,7 @@ def test_make_help_lists_every_target() -> None:
     listed = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     assert targets
-    assert sorted(re.findall(r"^make (\S+)", listed, re.MULTILINE)) == sorted({*targets[1].split()} - {"help"})
+    assert sorted(re.findall(r"^(\S+) +\S", listed, re.MULTILINE)) == sorted(targets[1].split())
 
 
 def test_no_document_knows_a_machine_or_a_registry() -> None:
