@@ -19,8 +19,8 @@ comment on type tickwork.outcome is
   'How an attempt ended: done, failed, lease_expired or released. delay_seconds is how long to wait before the next '
   'attempt; null leaves that to the backoff of the type.';
 
--- Many of them, in the order of their ids, so that two calls for the same jobs wait in one direction only. Where all are
--- done and have nothing to say but their results, given is null.
+-- Many of them, in the order of their ids, so that two calls for the same jobs wait in one direction only. Where all
+-- are done and have nothing to say but their results, given is null.
 
 create type tickwork.outcomes as (
   ids uuid[],
