@@ -76,11 +76,11 @@ begin
   served := tickwork.keep_up(claim.family, claim.types);
 
   if served is null then
-    return '{}';
+    return array[]::tickwork.claimed_job[];
   end if;
 
   turn := tickwork.read_turn(claim.family);
-  so_far := row('{}'::tickwork.claimed_job[], tickwork.unpacked(turn), false)::tickwork.claimed_so_far;
+  so_far := row(array[]::tickwork.claimed_job[], tickwork.unpacked(turn), false)::tickwork.claimed_so_far;
   low_starts := tickwork.low_starts((so_far.pointer).starts, claim.max_jobs);
 
   -- One start in ten goes to types, or to jobs, that are less urgent.
@@ -390,14 +390,14 @@ language plpgsql
 volatile
 as $$
 declare
-  types text[] := '{}';
+  types text[] := array[]::text[];
   open_types text[];
   is_limited boolean := false;
   next tickwork.next_turns;
   targets tickwork.claim_target[];
   started tickwork.claimed_job[];
   -- Tenants that had fewer jobs than their turn allows.
-  passed bigint[] := '{}';
+  passed bigint[] := array[]::bigint[];
 begin
   for number in 1 .. cardinality(claim_at.served) loop
     continue when (served[number]).priority <> claim_at.priority;
@@ -863,9 +863,14 @@ as $$
 declare
   claimed tickwork.claimed_job[];
 begin
-  perform tickwork.check_claim(
+  if tickwork.is_plain_claim(
     claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
-  );
+  ) is not true then
+    perform tickwork.check_claim(
+      claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
+    );
+  end if;
+
   perform tickwork.skip_disk();
 
   claimed := tickwork.claim(

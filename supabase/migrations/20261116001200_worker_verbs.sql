@@ -204,20 +204,22 @@ begin
     and jsonb_array_length(settle_given.outcomes) = 1
     and tickwork.is_plainly_done(first)
   then
-    job_id := first ->> 'job_id';
+    job_id := (first ->> 'job_id')::uuid;
     settled := tickwork.settle_done_job(job_id, (first ->> 'lease_token')::uuid, nullif(first -> 'result', 'null'));
 
     if settled.ids <> '{}' then
       perform tickwork.note_end(settled);
     end if;
 
-    return array[row(job_id, settled.are_done is true, case when settled.are_done then 'done' end)];
+    return array[
+      row(job_id, settled.are_done is true, case when settled.are_done then 'done' end)::tickwork.settled_job
+    ];
   end if;
 
   parsed := tickwork.outcomes_from(settle_given.outcomes);
 
   if parsed.ids is null then
-    return '{}';
+    return array[]::tickwork.settled_job[];
   end if;
 
   settled := tickwork.settle(parsed);

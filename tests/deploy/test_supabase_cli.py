@@ -19,10 +19,15 @@ ADVICE_WAIVERS = {
         "what has no tenant is everybody's by a policy of its own: no policy that asks who calls may say `is null`"
     ),
 }
-# A body that is parsed at its definition looks nothing up when it runs, and can be part of an index.
-PARSED = """
+# A body that is parsed at its definition looks nothing up when it runs. The inner functions, which only the queue may
+# call, run with the empty search path of the definer that calls them; setting it anew would cost each of them time.
+SAFE_WITHOUT_SEARCH_PATH = """
     select proname from pg_proc
     where pronamespace in ('tickwork'::regnamespace, 'public'::regnamespace) and prosqlbody is not null
+      or pronamespace = 'tickwork'::regnamespace and not prosecdef and not exists (
+        select from unnest(array['anon', 'authenticated', 'service_role', 'tickwork_worker']) as caller(name)
+        where has_function_privilege(caller.name, pg_proc.oid, 'execute')
+      )
 """
 
 
@@ -110,9 +115,10 @@ def test_advisors_find_nothing_that_is_not_waived(pushed: Cli) -> None:
         if finding["level"] in ("WARN", "ERROR")
     }
     with psycopg.connect(pushed.url) as connection:
-        parsed = {("function_search_path_mutable", name) for (name,) in connection.execute(PARSED).fetchall()}
+        names = connection.execute(SAFE_WITHOUT_SEARCH_PATH).fetchall()
+    safe = {("function_search_path_mutable", name) for (name,) in names}
 
-    assert found - parsed - ADVICE_WAIVERS.keys() == set()
+    assert found - safe - ADVICE_WAIVERS.keys() == set()
     assert ADVICE_WAIVERS.keys() - found == set(), "a waiver that is no longer needed"
 
 
