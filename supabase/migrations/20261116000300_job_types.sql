@@ -77,7 +77,8 @@ comment on table public.job_types is
   'The types of job. A change takes effect at the next enqueue (family, attempts), claim (lease, timeout, limits) or '
   'failed attempt (backoff).';
 comment on column public.job_types.payload_schema is
-  'JSON Schema of the payload, checked at enqueue. supabase/README.md lists the keywords that need no pg_jsonschema.';
+  'JSON Schema of the payload, checked at enqueue. docs/reference/payload-schemas.md lists what needs no '
+  'pg_jsonschema.';
 comment on column public.job_types.backoff is
   'Delays before the next attempt: a list of seconds (the last one repeats) or {"base": 5, "factor": 2, "cap": 3600}.';
 comment on column public.job_types.priority is
@@ -127,7 +128,7 @@ begin
     raise exception '%', problem
       using
         errcode = 'TWSCH',
-        hint = 'supabase/README.md lists the keywords that work on every server; pg_jsonschema adds the others.';
+        hint = 'docs/reference/payload-schemas.md lists what works on every server; pg_jsonschema adds the rest.';
   end if;
 
   return new;

@@ -1,4 +1,4 @@
--- What an endpoint's answers mean for the deliveries that wait for it. The chart is in supabase/README.md.
+-- What an endpoint's answers mean for the deliveries that wait for it. The chart is in docs/design/webhook-delivery.md.
 
 create function tickwork.judge_endpoint(
   endpoint public.webhook_endpoints,

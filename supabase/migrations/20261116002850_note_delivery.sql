@@ -22,7 +22,7 @@ declare
 begin
   if (note_delivery.verdict in ('delivered', 'down', 'throttled', 'refused', 'gone')) is not true then
     raise exception 'verdict: must be delivered, down, throttled, refused or gone'
-      using errcode = 'TWARG', hint = 'supabase/README.md says what each means.';
+      using errcode = 'TWARG', hint = 'docs/design/webhook-delivery.md says what each means.';
   end if;
 
   -- Before the delivery: whoever deletes an endpoint locks the two in this order.

@@ -78,6 +78,14 @@ def test_enqueue_answers_the_job(world: World, ask: Ask) -> None:
     assert world.value("select id from jobs") == UUID(job["id"])
 
 
+def test_enqueue_leaves_the_priority_to_the_type(world: World, ask: Ask) -> None:
+    world.tenant("acme")
+
+    job = answer(ask("enqueue", world.type(priority=40), "--tenant", "acme", "--json"))
+
+    assert job["priority"] == 40
+
+
 def test_enqueue_takes_a_tenant_by_its_id_and_says_what_was_there_already(world: World, ask: Ask) -> None:
     tenant = world.tenant()
     arguments = ["enqueue", world.type(), "--tenant", str(tenant), "--idempotency-key", "once"]

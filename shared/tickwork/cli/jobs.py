@@ -18,7 +18,9 @@ def enqueue(
     type: Annotated[str, typer.Argument(help="A key of job_types, such as extract_document.", metavar="TYPE")],
     tenant: OfTenant,
     payload: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
-    priority: Annotated[int, typer.Option(help="0 to 100; higher runs first.")] = 0,
+    priority: Annotated[
+        int | None, typer.Option(help="0 to 100; higher runs first. The default is that of the type.")
+    ] = None,
     run_at: RunAt = None,
     idempotency_key: Annotated[str | None, typer.Option(help="A repeat returns the first job.")] = None,
     dedupe_key: Annotated[str | None, typer.Option(help="At most one such job waits or runs.")] = None,

@@ -101,7 +101,7 @@ class Tools:
 
 @dataclass(frozen=True)
 class Handler(Generic[P]):
-    """A payload model and the function that works it off."""
+    """A payload model and the function that processes it."""
 
     payload: type[P]
     run: Callable[[P, Tools], BaseModel | Done | None]

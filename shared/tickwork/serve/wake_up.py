@@ -55,7 +55,9 @@ def answer(
         check_caller(dict(request.headers), request.remote_addr, family, settings)
     except CallerRefused as refusal:
         log("refuse_caller", "WARNING", reason=str(refusal))
-        return {"error": "Who are you? See the README on TICKWORK_BEARER_SECRET and its alternatives."}, 401
+        return {
+            "error": "The caller could not be verified. docs/reference/settings.md: TICKWORK_BEARER_SECRET and its alternatives."
+        }, 401
     try:
         schema.check()
         report = work_within_budget(queue, family, handlers, settings)
