@@ -172,7 +172,13 @@ begin
     ) as held
   ));
 
-  perform tickwork.unfile_jobs(array(select gone::public.jobs from gone where gone.status = 'queued'));
+  perform tickwork.unfile_jobs(array(
+    select row(
+      gone.id, gone.tenant_id, gone.family, gone.type, gone.lane, gone.priority, gone.run_at
+    )::tickwork.filed_job
+    from gone
+    where gone.status = 'queued'
+  ));
 
   return null;
 end

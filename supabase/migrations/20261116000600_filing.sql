@@ -1,5 +1,25 @@
 -- Where a queued job waits: among those that can be claimed, or parked until a time or until its lane has room.
 
+-- What says where a job is: without its payload, which may be large, and thousands of them larger than an array can be.
+
+create type tickwork.filed_job as (
+  id uuid,
+  tenant_id uuid,
+  family text,
+  type text,
+  lane text,
+  priority integer,
+  run_at timestamptz
+);
+
+create function tickwork.filed(job public.jobs)
+returns tickwork.filed_job
+language sql
+immutable
+return row(
+  (job).id, (job).tenant_id, (job).family, (job).type, (job).lane, (job).priority, (job).run_at
+)::tickwork.filed_job;
+
 create function tickwork.file_jobs(ids uuid[])
 returns void
 language plpgsql
@@ -210,6 +230,16 @@ $$;
 comment on function tickwork.wake_parked is
   'Moves a portion of the tenant''s parked jobs that are due to waiting, and fills lanes that have room.';
 
+create function tickwork.sees_all_parked(tenant_number bigint)
+returns boolean
+language sql
+volatile
+return current_setting('transaction_isolation') = 'read committed'
+  and pg_try_advisory_xact_lock(7464, (tenant_number & 1023)::integer);
+
+comment on function tickwork.sees_all_parked is
+  'False while somebody is parking a job of the tenant, or if this transaction sees only what was there at its start.';
+
 create function tickwork.reset_alarm(place tid, family text, tenant_number bigint)
 returns void
 language plpgsql
@@ -218,7 +248,7 @@ as $$
 declare
   next_at timestamptz;
 begin
-  if pg_try_advisory_xact_lock(7464, (reset_alarm.tenant_number & 1023)::integer) then
+  if tickwork.sees_all_parked(reset_alarm.tenant_number) then
     next_at := least(
       (
         select parked.wake_at
@@ -239,7 +269,7 @@ begin
       )
     );
   else
-    -- Somebody is parking a job right now, which cannot be seen yet.
+    -- There may be a job that cannot be seen.
     next_at := clock_timestamp() + interval '1 second';
   end if;
 
@@ -390,8 +420,8 @@ begin
     return;
   end if;
 
-  -- Somebody is parking a job there at this moment, which cannot be seen yet.
-  if not pg_try_advisory_xact_lock(7464, (forget_lane_rule.tenant_number & 1023)::integer) then
+  -- There may be a job that cannot be seen.
+  if not tickwork.sees_all_parked(forget_lane_rule.tenant_number) then
     perform tickwork.wake_lane(
       forget_lane_rule.rule, clock_timestamp() + interval '1 second', forget_lane_rule.tenant_number
     );

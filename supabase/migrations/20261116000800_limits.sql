@@ -45,7 +45,24 @@ return case scope
   else concat_ws(' ', 'tenant', tenant_id, 'type', type)
 end;
 
-create function tickwork.room_for(tenant_id uuid, type text, wanted integer, may_wait boolean)
+-- From which of a tenant's waiting jobs to take how many.
+
+create type tickwork.claim_target as (
+  type text,
+  tenant_number bigint,
+  tenant_id uuid,
+  max_priority integer,
+  room integer,
+  is_limited boolean
+);
+
+create function tickwork.room_for(
+  tenant_id uuid,
+  type text,
+  wanted integer,
+  planned tickwork.claim_target[],
+  may_wait boolean
+)
 returns integer
 language plpgsql
 volatile
@@ -53,6 +70,7 @@ as $$
 declare
   rule tickwork.limit_rule;
   room integer := room_for.wanted;
+  taken integer;
 begin
   perform tickwork.check_isolation();
 
@@ -66,14 +84,25 @@ begin
       return 0;
     end if;
 
+    -- What the same claim is about to start counts as well.
+    taken := (
+      select coalesce(sum(target.room), 0)
+      from unnest(room_for.planned) as target
+      where (rule.scope = 'tenant' or target.type = room_for.type)
+        and (rule.scope = 'type' or target.tenant_id = room_for.tenant_id)
+    );
     room := least(
       room,
-      rule.max_running - tickwork.count_running(rule.scope, room_for.tenant_id, room_for.type),
-      floor(tickwork.tokens_left(room_for.tenant_id, 'type ' || room_for.type, rule.starts_per_minute))
+      rule.max_running - tickwork.count_running(rule.scope, room_for.tenant_id, room_for.type) - taken,
+      floor(tickwork.tokens_left(room_for.tenant_id, 'type ' || room_for.type, rule.starts_per_minute)) - taken
     );
 
     if room <= 0 then
-      perform tickwork.block(room_for.tenant_id, room_for.type, rule);
+      -- Whether what is planned really starts is not known yet.
+      if taken = 0 then
+        perform tickwork.block(room_for.tenant_id, room_for.type, rule);
+      end if;
+
       return 0;
     end if;
   end loop;
@@ -83,7 +112,8 @@ end
 $$;
 
 comment on function tickwork.room_for is
-  'How many jobs of the type the tenant may start, at most `wanted`. If none, claims skip the two for a while.';
+  'How many jobs of the type the tenant may start beside those that are planned, at most `wanted`. If none, claims skip '
+  'the two for a while.';
 
 create function tickwork.check_isolation()
 returns void

@@ -30,17 +30,6 @@ create type tickwork.claimed_so_far as (
   has_locks boolean
 );
 
--- From which of a tenant's waiting jobs to take how many.
-
-create type tickwork.claim_target as (
-  type text,
-  tenant_number bigint,
-  tenant_id uuid,
-  max_priority integer,
-  room integer,
-  is_limited boolean
-);
-
 create type tickwork.picked_jobs as (
   places tid[],
   records tid[],
@@ -485,8 +474,10 @@ begin
     starts := targets_of.starts + served.room;
 
     foreach target in array tickwork.split_turn(targets_of.family, served, low_starts, targets_of.starts) loop
-      if target.is_limited then
-        target.room := tickwork.room_for(target.tenant_id, target.type, target.room, may_wait => not has_locks);
+      if target.is_limited and target.room > 0 then
+        target.room := tickwork.room_for(
+          target.tenant_id, target.type, target.room, targets, may_wait => not has_locks
+        );
         has_locks := true;
       end if;
 
@@ -661,7 +652,7 @@ as $$
 declare
   now_at constant timestamptz := clock_timestamp();
   -- One random number for all of them: to make one for each would take longer than all the rest.
-  token constant text := left(gen_random_uuid()::text, 28);
+  secret constant bytea := uuid_send(gen_random_uuid());
   started tickwork.claimed_job[];
 begin
   with taken as (
@@ -673,7 +664,7 @@ begin
     set
       status = 'running',
       attempts = jobs.attempts + 1,
-      lease_token = (token || right(jobs.id::text, 8))::uuid,
+      lease_token = left(encode(sha256(secret || uuid_send(jobs.id)), 'hex'), 32)::uuid,
       lease_seconds = coalesce((request).lease_seconds, family_types.lease_seconds),
       lease_expires_at = now_at + make_interval(secs => coalesce((request).lease_seconds, family_types.lease_seconds)),
       timeout_seconds = family_types.timeout_seconds,

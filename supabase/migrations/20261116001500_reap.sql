@@ -191,7 +191,7 @@ begin
   end if;
 
   if old.status = 'queued' then
-    perform tickwork.unfile_jobs(array[old]);
+    perform tickwork.unfile_jobs(array[tickwork.filed(old)]);
   end if;
 
   delete from tickwork.leases where leases.job_id = old.id;

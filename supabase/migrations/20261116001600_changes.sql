@@ -99,7 +99,7 @@ as $$
 declare
   ids constant uuid[] := array(select job.id from unnest(end_queued.jobs) as job);
 begin
-  perform tickwork.unfile_jobs(end_queued.jobs);
+  perform tickwork.unfile_jobs(array(select tickwork.filed(job) from unnest(end_queued.jobs) as job));
 
   update public.jobs
   set
@@ -138,7 +138,7 @@ declare
   ids constant uuid[] := array(select job.id from unnest(changing) as job);
 begin
   if (changing[1]).status = 'queued' then
-    perform tickwork.unfile_jobs(changing);
+    perform tickwork.unfile_jobs(array(select tickwork.filed(job) from unnest(changing) as job));
   end if;
 
   update public.jobs
@@ -207,7 +207,7 @@ comment on function tickwork.jobs_with_keys is
 
 -- Out of where they wait
 
-create function tickwork.unfile_jobs(jobs public.jobs[])
+create function tickwork.unfile_jobs(jobs tickwork.filed_job[])
 returns void
 language plpgsql
 volatile

@@ -26,6 +26,8 @@ declare
   status text;
   page tickwork.job_filter;
   ids uuid[];
+  locked public.jobs[];
+  last_id uuid;
 begin
   perform tickwork.check_change(change, wanted, change_jobs.max_jobs);
   perform tickwork.wait_for_disk();
@@ -38,21 +40,27 @@ begin
     page.oldest_first := change.verb = 'retried';
 
     loop
-      -- When all have been changed, one more tells whether there is more.
-      ids := tickwork.find_jobs(page, greatest(change_jobs.max_jobs - changed, 1));
+      -- Those that cannot be changed are passed a thousand at a time, however few are asked for.
+      ids := tickwork.find_jobs(page, greatest(change_jobs.max_jobs - changed, 1000));
       exit when ids = '{}';
 
       if changed = change_jobs.max_jobs then
         return row(changed, true)::tickwork.changed_jobs;
       end if;
 
-      now_changed := tickwork.apply_change(change, tickwork.lock_jobs(ids, status, change.verb));
+      locked := tickwork.lock_jobs(ids, status, change.verb, change_jobs.max_jobs - changed);
+      -- There may be more behind the last one that is changed.
+      last_id := case
+        when cardinality(locked) = change_jobs.max_jobs - changed then (locked[cardinality(locked)]).id
+        else ids[cardinality(ids)]
+      end;
+      now_changed := tickwork.apply_change(change, locked);
       changed := changed + now_changed;
       change.run_at := change.run_at + change.step * now_changed;
 
       select jobs.created_at, jobs.id into page.after_at, page.after_id
       from public.jobs
-      where jobs.id = ids[cardinality(ids)];
+      where jobs.id = last_id;
     end loop;
   end loop;
 
@@ -98,7 +106,7 @@ begin
 end
 $$;
 
-create function tickwork.lock_jobs(ids uuid[], status text, verb text)
+create function tickwork.lock_jobs(ids uuid[], status text, verb text, max_jobs integer)
 returns public.jobs[]
 language plpgsql
 volatile
@@ -106,7 +114,8 @@ as $$
 begin
   return array(
     select locked.job
-    from unnest(lock_jobs.ids) with ordinality as wanted(id, number)
+    -- In their order, and no more than are wanted: to sort them would lock all.
+    from unnest(lock_jobs.ids) as wanted(id)
     cross join lateral (
       select jobs as job
       from public.jobs
@@ -115,7 +124,7 @@ begin
         and tickwork.may_change(jobs, lock_jobs.verb)
       for no key update skip locked
     ) as locked
-    order by wanted.number
+    limit lock_jobs.max_jobs
   );
 end
 $$;

@@ -60,6 +60,18 @@ def started_by(world: World, max_jobs: int) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in differing}
 
 
+def test_every_job_of_a_batch_has_a_token_of_its_own(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    for _ in range(3):
+        world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type} for _ in range(2)])
+
+    jobs = world.queue.claim_jobs("test", 6)
+
+    assert len({job.lease_token for job in jobs}) == 6
+    # None that follows from the token of another and from what everybody can see.
+    assert len({str(job.lease_token)[:8] for job in jobs}) == 6
+
+
 def test_the_worker_may_ask_for_another_lease(world: World) -> None:
     world.job()
 

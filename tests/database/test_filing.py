@@ -307,3 +307,18 @@ def test_a_later_job_enqueued_under_an_old_snapshot_is_found(world: World) -> No
     enqueuing.commit()
 
     assert disagreements(world) == []
+
+
+def test_a_claim_that_does_not_see_a_parked_job_leaves_its_alarm(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    first = world.job(type, tenant, run_at=datetime.now(UTC) + timedelta(seconds=0.3))
+    blind = world.connect()
+    blind.execute("begin isolation level repeatable read")
+    blind.execute("select from jobs")
+    second = world.job(type, tenant, run_at=datetime.now(UTC) + timedelta(seconds=0.4))
+    until(lambda: datetime.now(UTC) > first.run_at + timedelta(seconds=0.1))
+
+    blind.execute("select id from claim_jobs('test', 'w', 10)")
+    blind.execute("commit")
+
+    until(lambda: bool(world.queue.claim_jobs("test", 10)) and world.reload(second).status == "running")

@@ -210,3 +210,31 @@ def test_a_claim_looks_at_so_many_tenants_at_their_limit_and_no_more(world: Worl
 
     assert claimed == []
     assert locks <= 60
+
+
+# How many more jobs a batch is tempted to start: those of a second tenant, of a second type, of a lower priority.
+@pytest.mark.parametrize("limit_of", ["type", "tenant", "tenant and type", "starts"])
+def test_one_batch_never_starts_more_than_a_limit_allows(world: World, limit_of: str) -> None:
+    columns = {"type": "max_running", "tenant and type": "max_running_per_tenant", "starts": "starts_per_minute"}
+    type = world.type(**({columns[limit_of]: 3} if limit_of in columns else {}))
+    tenants = [world.tenant(), world.tenant()] if limit_of == "type" else [world.tenant()]
+    types = [type, world.type("wave_hand")] if limit_of == "tenant" else [type]
+    if limit_of == "tenant":
+        world.run("update organizations set max_running = 3")
+    for tenant in tenants:
+        for each in types:
+            for priority in range(5):
+                enqueue(world, tenant, 4, each, priority=priority)
+
+    started = world.queue.claim_jobs("test", 20)
+
+    assert len(started) == 3
+    assert running(world) == 3
+
+
+def test_a_start_for_a_lower_priority_blocks_no_type_that_has_room(world: World) -> None:
+    tenant, _ = world.tenant(), world.type(max_running=1000)
+    for priority in range(5):
+        enqueue(world, tenant, 10, priority=priority)
+
+    assert [world.queue.claim_next_job("test") is not None for _ in range(40)] == [True] * 40

@@ -280,3 +280,20 @@ def test_many_jobs_are_told_of_and_their_keys_are_free_again(world: World) -> No
     told = {notice.payload for notice in listener.notifies(timeout=5, stop_after=3)}
     assert told == {str(job.id) for job in jobs}
     assert world.value("select count(*) from tickwork.taken_keys") == 0
+
+
+def test_what_cannot_be_changed_is_passed_in_a_few_looks(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type} for _ in range(300)])
+    member = world.member_of(tenant)
+    (own,) = member.execute("select id from enqueue_job(%s, %s)", [tenant, type]).fetchall()
+    world.run("update jobs set created_at = created_at - interval '1 hour' where id = %s", own["id"])
+    for statement in ("reset role", "set track_functions = 'all'", "set role authenticated"):
+        member.execute(statement)
+
+    with member.transaction():
+        changed = ask(member, "cancel_jobs", max_jobs=1)
+        looks = member.execute("select calls from pg_stat_xact_user_functions where funcname = 'find_jobs'").fetchall()
+
+    assert changed == (1, False)
+    assert looks[0]["calls"] <= 6

@@ -429,6 +429,21 @@ MUTANTS = [
         test_turns.test_a_newcomer_is_served_within_one_round,
     ),
     Mutant(
+        "a wrap that counts as a look",
+        "tickwork.next_turns",
+        "(next.number is not null)::integer",
+        "1",
+        test_turns.test_nobody_starves_behind_a_round_that_is_as_long_as_a_claim_looks,
+    ),
+    Mutant(
+        "a batch that forgets what it is about to start",
+        "tickwork.room_for",
+        "coalesce(sum(target.room), 0)",
+        "0",
+        test_limits.test_one_batch_never_starts_more_than_a_limit_allows,
+        ("type",),
+    ),
+    Mutant(
         "a turn that never ends",
         "tickwork.claim_one",
         "end - 1",

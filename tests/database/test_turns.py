@@ -326,3 +326,20 @@ def test_now_and_then_a_start_goes_to_a_type_that_the_operator_finds_less_urgent
     jobs = Counter(job.type for job in claim_one_by_one(world, 100))
 
     assert 2 <= jobs[usual] <= 10
+
+
+def test_nobody_starves_behind_a_round_that_is_as_long_as_a_claim_looks(world: World) -> None:
+    first, type = world.tenant(), world.type()
+    world.job(type, first)
+    world.claim()
+    world.run("insert into organizations (name) select 'tenant ' || n from generate_series(1, 999) as n")
+    world.run(
+        "select count(*) from enqueue_jobs((select jsonb_agg(jsonb_build_object('tenant_id', id, 'type', %s::text)) "
+        "from organizations))",
+        type,
+    )
+    world.run("update tickwork.tenants set is_paused = tenant_id <> %s", first)
+
+    claimed = [job for _ in range(3) for job in world.queue.claim_jobs("test", 2)]
+
+    assert [job.tenant_id for job in claimed] == [first]

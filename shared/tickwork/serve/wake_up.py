@@ -56,7 +56,7 @@ def answer(
     except CallerRefused as refusal:
         log("refuse_caller", "WARNING", reason=str(refusal))
         return {
-            "error": "The caller could not be verified. docs/reference/settings.md: TICKWORK_BEARER_SECRET and its alternatives."
+            "error": "The caller could not be verified. See TICKWORK_BEARER_SECRET in docs/reference/settings.md."
         }, 401
     try:
         schema.check()
