@@ -112,8 +112,8 @@ end
 $$;
 
 comment on function tickwork.room_for is
-  'How many jobs of the type the tenant may start beside those that are planned, at most `wanted`. If none, claims skip '
-  'the two for a while.';
+  'How many jobs of the type the tenant may start beside those that are planned, at most `wanted`. If none, claims '
+  'skip the two for a while.';
 
 create function tickwork.check_isolation()
 returns void

@@ -78,9 +78,7 @@ begin
     with recursive ring(number, has_wrapped, step) as (
       select start, false, 0
       union all
-      select
-        coalesce(next.number, 0), ring.has_wrapped or next.number is null,
-        ring.step + (next.number is not null)::integer
+      select coalesce(next.number, 0), ring.has_wrapped or next.number is null, ring.step + num_nonnulls(next.number)
       from ring
       cross join lateral (
         select min(next_in_type.tenant_number)
@@ -101,8 +99,7 @@ begin
     )
     select tenants.*, ring.step
     from ring
-    join tickwork.tenants on tenants.number = ring.number
-    where ring.step > 0
+    join tickwork.tenants on tenants.number = ring.number and ring.step > 0
   loop
     continue when tenant.is_paused or tenant.number = any (next_turns.passed);
 

@@ -1,5 +1,6 @@
 """How many jobs run at once: as many as may, and nobody else waits for them."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -216,7 +217,8 @@ def test_a_claim_looks_at_so_many_tenants_at_their_limit_and_no_more(world: Worl
 @pytest.mark.parametrize("limit_of", ["type", "tenant", "tenant and type", "starts"])
 def test_one_batch_never_starts_more_than_a_limit_allows(world: World, limit_of: str) -> None:
     columns = {"type": "max_running", "tenant and type": "max_running_per_tenant", "starts": "starts_per_minute"}
-    type = world.type(**({columns[limit_of]: 3} if limit_of in columns else {}))
+    limits: dict[str, Any] = {columns[limit_of]: 3} if limit_of in columns else {}
+    type = world.type(**limits)
     tenants = [world.tenant(), world.tenant()] if limit_of == "type" else [world.tenant()]
     types = [type, world.type("wave_hand")] if limit_of == "tenant" else [type]
     if limit_of == "tenant":

@@ -431,7 +431,7 @@ MUTANTS = [
     Mutant(
         "a wrap that counts as a look",
         "tickwork.next_turns",
-        "(next.number is not null)::integer",
+        "num_nonnulls(next.number)",
         "1",
         test_turns.test_nobody_starves_behind_a_round_that_is_as_long_as_a_claim_looks,
     ),
