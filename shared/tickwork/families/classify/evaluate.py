@@ -13,7 +13,7 @@ from tickwork.families.classify.model import Classification, DocumentType, class
 from tickwork.families.classify.words import words_of
 
 HELD_OUT = Path(__file__).parents[4] / "tests/families/classify/held_out"
-TYPES_FILE = "20261116002300_document_types.sql"
+TYPES_FILE = "20261116002310_known_document_types.sql"
 BINS = 10
 
 

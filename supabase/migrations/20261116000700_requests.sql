@@ -1,0 +1,144 @@
+-- -> queued
+
+-- What a caller asks for. The id is chosen beforehand, so that the row can be found again after the insert.
+
+create type tickwork.job_request as (
+  id uuid,
+  tenant_id uuid,
+  type text,
+  payload jsonb,
+  priority integer,
+  run_at timestamptz,
+  idempotency_key text,
+  dedupe_key text,
+  lane text,
+  max_attempts integer,
+  correlation_id text,
+  notify boolean,
+  source text,
+  source_ref text
+);
+
+-- Ids begin with the time, as in UUID version 7: jobs that come and go together are found on the same pages.
+
+create function tickwork.new_id()
+returns uuid
+language sql
+volatile
+return (
+  overlay(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') placing '-' from 9 for 0)
+  || '-7' || substr(gen_random_uuid()::text, 16)
+)::uuid;
+
+create function tickwork.new_job(
+  tenant_id uuid,
+  type text,
+  payload jsonb default '{}',
+  priority integer default null,
+  run_at timestamptz default null,
+  idempotency_key text default null,
+  dedupe_key text default null,
+  lane text default null,
+  max_attempts integer default null,
+  correlation_id text default null,
+  notify boolean default false,
+  source text default 'manual',
+  source_ref text default null,
+  id uuid default gen_random_uuid()
+)
+returns tickwork.job_request
+language sql
+volatile
+return row(
+  id, tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id,
+  notify, source, source_ref
+)::tickwork.job_request;
+
+comment on function tickwork.new_job is 'A job to ask for, with defaults for what is not given.';
+
+create function tickwork.check_job(request tickwork.job_request, job_type public.job_types)
+returns void
+language plpgsql
+stable
+as $$
+begin
+  if (check_job.job_type).key is null then
+    raise exception 'type: there is no job type %', coalesce(quote_literal((check_job.request).type), 'null')
+      using errcode = 'TWTYP', hint = 'Insert it into job_types, or correct the spelling.';
+  end if;
+
+  if not (check_job.job_type).is_active then
+    raise exception 'type: job type % is inactive and takes no new jobs', quote_literal((check_job.request).type)
+      using errcode = 'TWTYP', hint = 'Set is_active in job_types to take jobs again.';
+  end if;
+
+  perform tickwork.check_payload(coalesce((check_job.request).payload, '{}'), (check_job.job_type).payload_schema);
+  perform tickwork.check_run_at(coalesce((check_job.request).run_at, clock_timestamp()));
+  perform tickwork.check_key('idempotency_key', (check_job.request).idempotency_key);
+  perform tickwork.check_key('dedupe_key', (check_job.request).dedupe_key);
+  perform tickwork.check_key('lane', (check_job.request).lane);
+  perform tickwork.check_key('correlation_id', (check_job.request).correlation_id);
+
+  if (check_job.request).priority not between 0 and 100 then
+    raise exception 'priority: % is out of range, 0 to 100 are allowed', (check_job.request).priority
+      using errcode = 'TWPRI', hint = 'Higher runs first; the default is that of the type.';
+  end if;
+
+  if (check_job.request).max_attempts not between 1 and 25 then
+    raise exception 'max_attempts: % is out of range, 1 to 25 are allowed', (check_job.request).max_attempts
+      using errcode = 'TWATT', hint = 'Leave it out to take the number of the job''s type.';
+  end if;
+end
+$$;
+
+create function tickwork.is_plain_job(request tickwork.job_request)
+returns boolean
+language sql
+immutable
+return jsonb_typeof((request).payload) = 'object'
+  and tickwork.is_plain((request).payload::text)
+  and coalesce((request).priority, 0) between 0 and 100
+  and coalesce((request).run_at between '1900-01-01 00:00Z' and '9998-12-31 00:00Z', true)
+  and coalesce((request).max_attempts, 1) between 1 and 25
+  and octet_length(coalesce((request).idempotency_key, '-')) between 1 and 200
+  and octet_length(coalesce((request).dedupe_key, '-')) between 1 and 200
+  and octet_length(coalesce((request).lane, '-')) between 1 and 200
+  and octet_length(coalesce((request).correlation_id, '-')) between 1 and 200;
+
+comment on function tickwork.is_plain_job is
+  'True only if check_job would accept the job, whatever the schema of its type; it may accept others too.';
+
+create function tickwork.check_enqueuer(tenant_id uuid, types text[])
+returns void
+language plpgsql
+stable
+as $$
+declare
+  refused public.job_types;
+begin
+  perform tickwork.check_caller(check_enqueuer.tenant_id);
+
+  if tickwork.caller_is_service() then
+    return;
+  end if;
+
+  select * into refused
+  from public.job_types
+  where job_types.key = any (check_enqueuer.types)
+    and not case job_types.enqueued_by
+      when 'member' then true
+      when 'admin' then tickwork.may_manage(check_enqueuer.tenant_id)
+      else tickwork.caller_is_platform_admin()
+    end
+  limit 1;
+
+  if found then
+    raise exception 'type: % is enqueued by % only', quote_literal(refused.key),
+      case refused.enqueued_by when 'admin' then 'admins of the tenant' else 'the service' end
+      using errcode = 'TWENQ', hint = 'job_types.enqueued_by says who may: service, admin or member.';
+  end if;
+end
+$$;
+
+comment on function tickwork.check_enqueuer is
+  'Returns if the caller may enqueue jobs of these types for the tenant. Raises TWTNT, TWMEM, TWENQ.';

@@ -1,0 +1,271 @@
+-- -> queued
+
+-- Only its row type is used: a job's row, and whether it was already there.
+
+create view tickwork.enqueued_jobs
+with (security_invoker = true)
+as
+select
+  jobs.*,
+  null::boolean as deduplicated
+from public.jobs;
+
+revoke all on tickwork.enqueued_jobs from public, anon, authenticated, service_role;
+
+create function tickwork.insert_jobs(requests tickwork.job_request[])
+returns setof tickwork.enqueued_jobs
+language plpgsql
+volatile
+as $$
+declare
+  has_keys constant boolean := exists (
+    select
+    from unnest(insert_jobs.requests) as request
+    where request.idempotency_key is not null or request.dedupe_key is not null
+  );
+  ids uuid[];
+begin
+  if not has_keys then
+    return query
+    select inserted.*, false
+    from tickwork.insert_new_jobs(insert_jobs.requests) as inserted;
+
+    return;
+  end if;
+
+  -- Two batches with the same keys in another order could deadlock.
+  if cardinality(insert_jobs.requests) > 1 then
+    perform pg_advisory_xact_lock(hashtextextended(tenant.id::text, 0))
+    from (
+      select distinct request.tenant_id
+      from unnest(insert_jobs.requests) as request
+      where request.idempotency_key is not null or request.dedupe_key is not null
+      order by request.tenant_id
+    ) as tenant(id);
+  end if;
+
+  -- A second round is needed only when the job that held a key ended between the insert and the look.
+  for round in 1 .. 10 loop
+    perform tickwork.insert_missing_jobs(insert_jobs.requests);
+
+    ids := array(
+      select tickwork.job_asked_for(insert_jobs.requests[request.ordinality])
+      from unnest(insert_jobs.requests) with ordinality as request
+      order by request.ordinality
+    );
+
+    exit when array_position(ids, null) is null;
+  end loop;
+
+  if array_position(ids, null) is not null then
+    raise exception 'dedupe_key: jobs that hold it come and go too fast'
+      using errcode = 'TWDUP', hint = 'Try again.';
+  end if;
+
+  return query
+  select jobs.*, jobs.id <> insert_jobs.requests[enqueued.ordinality].id
+  from unnest(ids) with ordinality as enqueued(id, ordinality)
+  cross join lateral (select * from public.jobs where jobs.id = enqueued.id limit 1) as jobs
+  order by enqueued.ordinality;
+end
+$$;
+
+comment on function tickwork.insert_jobs is
+  '-> queued. The one way into the queue: checks, stores and files the jobs, except those whose key is taken. Returns '
+  'one row for each, in their order. Callers have checked who may enqueue. Raises what enqueue_job raises.';
+
+create function tickwork.job_asked_for(request tickwork.job_request)
+returns uuid
+language sql
+volatile
+as $$
+  select coalesce(
+    (select own.id from public.jobs as own where own.id = (job_asked_for.request).id),
+    (
+      select same.id
+      from public.jobs as same
+      where same.tenant_id = (job_asked_for.request).tenant_id
+        and same.type = (job_asked_for.request).type
+        and same.idempotency_key = (job_asked_for.request).idempotency_key
+    ),
+    (
+      select taken_keys.job_id
+      from tickwork.taken_keys
+      where taken_keys.tenant_id = (job_asked_for.request).tenant_id
+        and taken_keys.dedupe_key = (job_asked_for.request).dedupe_key
+    )
+  );
+$$;
+
+create function tickwork.insert_missing_jobs(requests tickwork.job_request[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  wanted tickwork.job_request[];
+begin
+  -- A repeat returns its job even if the type takes no new jobs any more. Of two with the same key the first one wins.
+  wanted := array(
+    select insert_missing_jobs.requests[listed.ordinality]
+    from (
+      select
+        request.*,
+        row_number() over (
+          partition by request.tenant_id, request.type, request.idempotency_key order by request.ordinality
+        ) as place_by_idempotency_key,
+        row_number() over (
+          partition by request.tenant_id, request.dedupe_key order by request.ordinality
+        ) as place_by_dedupe_key
+      from unnest(insert_missing_jobs.requests) with ordinality as request
+    ) as listed
+    where (listed.idempotency_key is null or listed.place_by_idempotency_key = 1)
+      and (listed.dedupe_key is null or listed.place_by_dedupe_key = 1)
+      and tickwork.job_asked_for(insert_missing_jobs.requests[listed.ordinality]) is null
+    order by listed.ordinality
+  );
+
+  -- A call that waits here for another with the same key finds it taken, or free after a rollback.
+  with taken as (
+    insert into tickwork.taken_keys (tenant_id, dedupe_key, job_id)
+    select request.tenant_id, request.dedupe_key, request.id
+    from unnest(wanted) as request
+    join tickwork.tenants on tenants.tenant_id = request.tenant_id
+    where request.dedupe_key is not null
+    order by request.tenant_id, request.dedupe_key
+    on conflict do nothing
+    returning taken_keys.job_id
+  )
+  select coalesce(array_agg(wanted[request.ordinality] order by request.ordinality), '{}')
+  into wanted
+  from unnest(wanted) with ordinality as request
+  where request.dedupe_key is null
+    or request.id in (select taken.job_id from taken);
+
+  perform tickwork.insert_new_jobs(wanted);
+
+  -- One whose idempotency key somebody else has taken meanwhile is not there and keeps no other key.
+  delete from tickwork.taken_keys
+  using unnest(wanted) as request
+  where taken_keys.tenant_id = request.tenant_id
+    and taken_keys.dedupe_key = request.dedupe_key
+    and taken_keys.job_id = request.id
+    and not exists (select from public.jobs where jobs.id = request.id);
+end
+$$;
+
+create function tickwork.insert_new_jobs(requests tickwork.job_request[])
+returns setof public.jobs
+language plpgsql
+volatile
+as $$
+declare
+  due_by constant timestamptz := clock_timestamp();
+  inserted public.jobs[];
+begin
+  with inserted_jobs as (
+    insert into public.jobs (
+      id, tenant_id, type, family, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts,
+      correlation_id, notify, source, source_ref, created_by
+    )
+    select
+      request.id, request.tenant_id, request.type, job_types.family, coalesce(request.payload, '{}'),
+      coalesce(request.priority, job_types.priority), coalesce(request.run_at, due_by), request.idempotency_key,
+      request.dedupe_key, request.lane, coalesce(request.max_attempts, job_types.max_attempts), request.correlation_id,
+      coalesce(request.notify, false), coalesce(request.source, 'manual'), request.source_ref, tickwork.caller_id()
+    from unnest(insert_new_jobs.requests) with ordinality as request
+    left join public.job_types on job_types.key = request.type
+    where case
+      when job_types.is_active
+        and tickwork.is_plain_match(coalesce(request.payload, '{}'), job_types.payload_schema)
+        and tickwork.is_plain_job(insert_new_jobs.requests[request.ordinality])
+      then true
+      -- Raises, and says what is wrong.
+      else tickwork.check_job(insert_new_jobs.requests[request.ordinality], job_types)::text = ''
+    end
+    order by request.ordinality
+    on conflict do nothing
+    returning jobs as job
+  ),
+  filed as (
+    insert into tickwork.waiting (family, type, tenant_number, priority, run_at, job_id)
+    select
+      (inserted_jobs.job).family, (inserted_jobs.job).type, tenants.number, (inserted_jobs.job).priority,
+      (inserted_jobs.job).run_at, (inserted_jobs.job).id
+    from inserted_jobs
+    join tickwork.tenants on tenants.tenant_id = (inserted_jobs.job).tenant_id
+    where (inserted_jobs.job).lane is null
+      and (inserted_jobs.job).run_at <= due_by
+  )
+  select array_agg(inserted_jobs.job)
+  into inserted
+  from inserted_jobs;
+
+  perform tickwork.note_enqueued(inserted, due_by);
+
+  return query
+  select *
+  from unnest(inserted);
+end
+$$;
+
+comment on function tickwork.insert_new_jobs is
+  '-> queued. As insert_jobs, for jobs that hold their dedupe keys already. One whose idempotency key is taken is left '
+  'out.';
+
+-- The short way for one job without a key: half the time (make bench, enqueue).
+
+create function tickwork.insert_job(request tickwork.job_request)
+returns tickwork.enqueued_jobs
+language plpgsql
+volatile
+as $$
+declare
+  due_by constant timestamptz := clock_timestamp();
+  job_type public.job_types;
+  job tickwork.enqueued_jobs;
+begin
+  select * into job_type
+  from public.job_types
+  where job_types.key = (request).type;
+
+  request.payload := coalesce((request).payload, '{}');
+
+  if (
+    job_type.is_active
+    and tickwork.is_plain_match((request).payload, job_type.payload_schema)
+    and tickwork.is_plain_job(request)
+  ) is not true then
+    perform tickwork.check_job(request, job_type);
+  end if;
+
+  insert into public.jobs (
+    id, tenant_id, type, family, payload, priority, run_at, lane, max_attempts, correlation_id, notify, source,
+    source_ref, created_by
+  )
+  values (
+    (request).id, (request).tenant_id, (request).type, job_type.family, (request).payload,
+    coalesce((request).priority, job_type.priority), coalesce((request).run_at, due_by), (request).lane,
+    coalesce((request).max_attempts, job_type.max_attempts), (request).correlation_id,
+    coalesce((request).notify, false), coalesce((request).source, 'manual'), (request).source_ref,
+    tickwork.caller_id()
+  )
+  returning jobs.*, false into job;
+
+  if job.lane is not null or job.run_at > due_by then
+    perform tickwork.file_jobs(array[job.id]);
+  else
+    insert into tickwork.waiting (family, type, tenant_number, priority, run_at, job_id)
+    select job.family, job.type, tenants.number, job.priority, job.run_at, job.id
+    from tickwork.tenants
+    where tenants.tenant_id = job.tenant_id;
+  end if;
+
+  perform tickwork.wait_for_disk();
+  perform tickwork.take_allowance(job.tenant_id, 1);
+  perform tickwork.announce(case when job.run_at <= clock_timestamp() then array[job.family] end);
+  return job;
+end
+$$;
+
+comment on function tickwork.insert_job is '-> queued. As insert_jobs, for one job that has no key.';

@@ -1,0 +1,183 @@
+-- What follows an insert, whoever made it.
+
+create function tickwork.note_enqueued(jobs public.jobs[], filed_by timestamptz)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  due_by constant timestamptz := clock_timestamp();
+  others uuid[];
+begin
+  if note_enqueued.jobs is null then
+    return;
+  end if;
+
+  perform tickwork.wait_for_disk();
+
+  others := array(
+    select job.id
+    from unnest(note_enqueued.jobs) as job
+    where job.lane is not null or job.run_at > note_enqueued.filed_by
+  );
+
+  if others <> '{}' then
+    perform tickwork.file_jobs(others);
+  end if;
+
+  -- All jobs of a tenant at once, and tenants in a fixed order, so that no two calls deadlock.
+  perform tickwork.take_allowance(tenant.id, tenant.jobs)
+  from (
+    select job.tenant_id, count(*)::integer
+    from unnest(note_enqueued.jobs) as job
+    group by job.tenant_id
+    order by job.tenant_id
+  ) as tenant(id, jobs);
+
+  perform tickwork.announce(array(
+    select distinct job.family
+    from unnest(note_enqueued.jobs) as job
+    where job.run_at <= due_by
+  ));
+end
+$$;
+
+comment on function tickwork.note_enqueued is
+  'Files the new jobs that a claim must not find at once, counts all of them against max_queued, and announces those '
+  'that are due.';
+
+create function tickwork.announce(families text[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  family text;
+begin
+  -- From now on this transaction holds what others may have to wait for.
+  perform set_config('tickwork.has_enqueued', 'yes', true);
+
+  foreach family in array coalesce(announce.families, '{}') loop
+    perform pg_notify('tickwork', family);
+  end loop;
+end
+$$;
+
+comment on function tickwork.announce is 'Wakes the workers of families that have jobs which are due.';
+
+
+-- The same for what clients insert themselves.
+
+create function tickwork.fill_in_job()
+returns trigger
+language plpgsql
+security definer -- whoever inserts may not call the queue's own functions
+set search_path = ''
+as $$
+declare
+  job_type public.job_types;
+begin
+  perform tickwork.check_enqueuer(new.tenant_id, array[new.type]);
+
+  select * into job_type
+  from public.job_types
+  where job_types.key = new.type;
+
+  new.family := job_type.family;
+  new.max_attempts := coalesce(new.max_attempts, job_type.max_attempts);
+  new.payload := coalesce(new.payload, '{}');
+  new.priority := coalesce(new.priority, job_type.priority);
+  new.run_at := coalesce(new.run_at, clock_timestamp());
+  new.notify := coalesce(new.notify, false);
+  new.created_by := tickwork.caller_id();
+
+  perform tickwork.check_job(
+    tickwork.new_job(
+      new.tenant_id, new.type, new.payload, new.priority, new.run_at, new.idempotency_key, new.dedupe_key, new.lane,
+      new.max_attempts, new.correlation_id
+    ),
+    job_type
+  );
+
+  perform tickwork.check_state(new.status, new.lease_token, new.lease_expires_at, new.finished_at);
+  return new;
+end
+$$;
+
+alter table public.jobs alter column priority drop default;
+
+create trigger fill_in_job
+before insert on public.jobs
+for each row
+-- The queue's own functions have checked and filled in already, many rows at once.
+when (current_user <> 'tickwork_owner')
+execute function tickwork.fill_in_job();
+
+create function tickwork.note_inserted()
+returns trigger
+language plpgsql
+security definer -- nobody else may touch the queue's tables
+set search_path = ''
+as $$
+begin
+  perform tickwork.take_keys(array(select inserted.id from inserted));
+  perform tickwork.note_enqueued(array(select inserted::public.jobs from inserted), '-infinity');
+  return null;
+end
+$$;
+
+create trigger note_inserted
+after insert on public.jobs
+referencing new table as inserted
+for each statement
+when (current_user <> 'tickwork_owner')
+execute function tickwork.note_inserted();
+
+create function tickwork.take_keys(ids uuid[])
+returns void
+language sql
+volatile
+as $$
+  insert into tickwork.taken_keys (tenant_id, dedupe_key, job_id)
+  select jobs.tenant_id, jobs.dedupe_key, jobs.id
+  from unnest(take_keys.ids) as taker(id)
+  cross join lateral (select * from public.jobs where jobs.id = taker.id limit 1) as jobs
+  where jobs.dedupe_key is not null
+    and jobs.status in ('queued', 'running')
+  order by jobs.tenant_id, jobs.dedupe_key;
+$$;
+
+comment on function tickwork.take_keys is
+  'Takes the dedupe keys of jobs that are queued or running. Raises unique_violation if another job has one.';
+
+-- Called by the triggers that check what clients insert and people edit. A constraint would be read and compiled again
+-- by every statement of the queue's own functions, which keep it true anyway.
+
+create function tickwork.check_state(
+  state text,
+  lease_token uuid,
+  lease_expires_at timestamptz,
+  finished_at timestamptz
+)
+returns void
+language plpgsql
+immutable
+as $$
+begin
+  if not (case check_state.state
+    when 'queued' then check_state.lease_token is null and check_state.finished_at is null
+    when 'running' then
+      check_state.lease_token is not null
+      and check_state.lease_expires_at is not null
+      and check_state.finished_at is null
+    else
+      check_state.state in ('done', 'failed', 'dead', 'cancelled')
+      and check_state.lease_token is null
+      and check_state.finished_at is not null
+  end) then
+    raise exception 'status: % does not go with what else is set', quote_nullable(check_state.state)
+      using errcode = 'check_violation',
+        hint = 'A running job has a lease_token, one that is done, failed, dead or cancelled a finished_at.';
+  end if;
+end
+$$;

@@ -1,0 +1,127 @@
+-- The verbs.
+
+create function tickwork.enqueue_job(request tickwork.job_request)
+returns tickwork.enqueued_jobs
+language plpgsql
+volatile
+security definer -- max_attempts is not a column that clients may insert
+set search_path = ''
+as $$
+declare
+  enqueued tickwork.enqueued_jobs;
+begin
+  perform tickwork.check_enqueuer((enqueue_job.request).tenant_id, array[(enqueue_job.request).type]);
+
+  -- Not for callers to choose: under the id of another job they would be given that one.
+  request.id := tickwork.new_id();
+  request.source := 'manual';
+  request.source_ref := null;
+
+  if num_nonnulls((enqueue_job.request).idempotency_key, (enqueue_job.request).dedupe_key) = 0 then
+    return tickwork.insert_job(enqueue_job.request);
+  end if;
+
+  select * into enqueued
+  from tickwork.insert_jobs(array[enqueue_job.request]);
+
+  return enqueued;
+end
+$$;
+
+create function public.enqueue_job(
+  tenant_id uuid,
+  type text,
+  payload jsonb default '{}',
+  priority integer default null,
+  run_at timestamptz default null,
+  idempotency_key text default null,
+  dedupe_key text default null,
+  lane text default null,
+  max_attempts integer default null,
+  correlation_id text default null,
+  notify boolean default false
+)
+returns tickwork.enqueued_jobs
+language sql
+volatile
+-- Parsed here and now, it becomes part of the statement that calls it.
+return tickwork.enqueue_job(tickwork.new_job(
+  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id, notify,
+  id => null
+));
+
+comment on function public.enqueue_job is
+  '-> queued. Returns the job''s row and whether it was there already (deduplicated): a repeated idempotency_key '
+  'of the tenant and type, or a dedupe_key that a queued or running job of the tenant holds, adds nothing. With notify '
+  'the end of the job is announced on the channel tickwork_done. Durable when it returns. '
+  'Raises TWTNT, TWMEM, TWENQ, TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, TWRUN, TWATT, TWDUP, TWFUL.';
+
+create function tickwork.requests_from(jobs jsonb, tenant_id uuid, source text, source_ref text, correlation_id text)
+returns tickwork.job_request[]
+language plpgsql
+volatile
+as $$
+declare
+  -- To count on from one id is faster than to make as many.
+  first_id constant text := left(tickwork.new_id()::text, 28);
+begin
+  perform tickwork.check_objects('jobs', requests_from.jobs, array[
+    'tenant_id', 'type', 'payload', 'priority', 'run_at', 'idempotency_key', 'dedupe_key', 'lane',
+    'max_attempts', 'correlation_id', 'notify'
+  ]);
+
+  return array(
+    select tickwork.new_job(
+      coalesce(requests_from.tenant_id, request.tenant_id), request.type, request.payload, request.priority,
+      request.run_at, request.idempotency_key, request.dedupe_key, request.lane, request.max_attempts,
+      coalesce(request.correlation_id, requests_from.correlation_id), request.notify,
+      requests_from.source, requests_from.source_ref, (first_id || lpad(to_hex(request.ordinality), 8, '0'))::uuid
+    )
+    from rows from (
+      jsonb_populate_recordset(null::tickwork.job_request, requests_from.jobs)
+    ) with ordinality as request
+    order by request.ordinality
+  );
+end
+$$;
+
+comment on function tickwork.requests_from is
+  'Reads an array of objects whose fields are the parameters of enqueue_job. Raises TWARG, TWBIG.';
+
+create function tickwork.enqueue_jobs(jobs jsonb)
+returns setof tickwork.enqueued_jobs
+language plpgsql
+volatile
+security definer -- as enqueue_job
+set search_path = ''
+as $$
+declare
+  requests constant tickwork.job_request[] := tickwork.requests_from(enqueue_jobs.jobs, null, 'manual', null, null);
+begin
+  perform tickwork.check_enqueuer(tenant.id, tenant.types)
+  from (
+    select request.tenant_id, array_agg(distinct request.type)
+    from unnest(requests) as request
+    group by request.tenant_id
+  ) as tenant(id, types);
+
+  return query
+  select *
+  from tickwork.insert_jobs(requests);
+end
+$$;
+
+create function public.enqueue_jobs(jobs jsonb)
+returns setof tickwork.enqueued_jobs
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.enqueue_jobs(enqueue_jobs.jobs);
+$$;
+
+comment on function public.enqueue_jobs is
+  '-> queued. Takes an array of objects whose fields are the parameters of enqueue_job, and returns one row for each, '
+  'in their order. All of them or none. Of two with the same key the first one wins. '
+  'Raises TWARG and what enqueue_job raises.';

@@ -1,0 +1,234 @@
+-- running -> queued, failed, dead or cancelled, and what the end of an attempt leaves behind
+
+create function tickwork.note_undone(outcomes tickwork.outcome[], settled uuid[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  ids uuid[];
+begin
+  with changed as (
+    update public.jobs
+    set
+      status = following.status,
+      run_at = case
+        -- A job that is due again at once keeps its place at the head of the queue.
+        when outcome.delay_seconds = 0 or following.status <> 'queued' then jobs.run_at
+        else clock_timestamp() + make_interval(secs => coalesce(
+          outcome.delay_seconds, tickwork.backoff_seconds(jobs.type, jobs.attempts)
+        ))
+      end,
+      -- To give a job back is no attempt.
+      attempts = jobs.attempts - (outcome.status = 'released' and following.status = 'queued')::integer,
+      result = null,
+      error_code = case outcome.status when 'released' then jobs.error_code else outcome.error_code end,
+      error_message = case outcome.status when 'released' then jobs.error_message else outcome.error_message end,
+      lease_token = null,
+      lease_expires_at = null,
+      updated_at = clock_timestamp(),
+      finished_at = case when following.status <> 'queued' then clock_timestamp() end
+    from unnest(note_undone.outcomes) as outcome
+    cross join lateral (
+      select tickwork.status_after(
+        outcome.status, outcome.is_retryable, ended.cancel_requested_at is not null, ended.attempts, ended.max_attempts
+      )
+      from public.jobs as ended
+      where ended.id = outcome.job_id
+    ) as following(status)
+    where jobs.id = outcome.job_id
+      -- Said twice: whichever side the planner starts from, it uses the key.
+      and jobs.id = any (note_undone.settled)
+      and outcome.job_id = any (note_undone.settled)
+      and outcome.status <> 'done'
+    returning jobs.id
+  )
+  select array_agg(changed.id)
+  into ids
+  from changed;
+
+  if ids is null then
+    return;
+  end if;
+
+  perform tickwork.note_unsuccessful(ids);
+  perform tickwork.file_again(ids);
+end
+$$;
+
+comment on function tickwork.note_undone is
+  'running -> queued, failed, dead or cancelled, for jobs whose lease is ended.';
+
+create function tickwork.status_after(
+  ending text,
+  is_retryable boolean,
+  is_cancelled boolean,
+  attempts integer,
+  max_attempts integer
+)
+returns text
+language sql
+immutable
+return case
+  when is_cancelled then 'cancelled'
+  when ending = 'released' then 'queued'
+  when not is_retryable then 'failed'
+  when attempts >= max_attempts then 'dead'
+  else 'queued'
+end;
+
+comment on function tickwork.status_after is 'The status that follows running, if it is not done.';
+
+create function tickwork.backoff_seconds(type text, attempt integer)
+returns double precision
+language plpgsql
+volatile
+as $$
+declare
+  backoff jsonb;
+begin
+  select job_types.backoff into backoff
+  from public.job_types
+  where job_types.key = backoff_seconds.type;
+
+  return (0.8 + 0.4 * random()) * case jsonb_typeof(backoff)
+    when 'array' then
+      (backoff ->> least(backoff_seconds.attempt, jsonb_array_length(backoff)) - 1)::double precision
+    when 'object' then
+      least(
+        (backoff ->> 'cap')::double precision,
+        (backoff ->> 'base')::double precision
+          * (backoff ->> 'factor')::double precision ^ (backoff_seconds.attempt - 1)
+      )
+    -- The type is gone.
+    else 60
+  end;
+end
+$$;
+
+comment on function tickwork.backoff_seconds is
+  'The delay after the given attempt, within 20 % of what the type''s backoff says.';
+
+-- An attempt that ended well is in the job's own row: only what it logged is worth another.
+
+create function tickwork.write_attempts(outcomes tickwork.outcome[], ids uuid[])
+returns void
+language sql
+volatile
+as $$
+  insert into tickwork.attempts (
+    job_id, number, tenant_id, worker_id, started_at, finished_at, status, error_code, error_message, error,
+    exit_code, stdout_tail, stderr_tail, logs
+  )
+  select
+    jobs.id, jobs.attempts, jobs.tenant_id,
+    -- Somebody may have set it to running by hand.
+    coalesce(jobs.worker_id, ''), coalesce(jobs.started_at, jobs.updated_at), jobs.updated_at,
+    case
+      when jobs.status = 'cancelled' then 'cancelled'
+      when outcome.error_code = 'TIMEOUT' then 'timeout'
+      else outcome.status
+    end,
+    outcome.error_code, outcome.error_message, outcome.error, outcome.exit_code, outcome.stdout_tail,
+    outcome.stderr_tail, outcome.logs
+  from unnest(write_attempts.outcomes) as outcome
+  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
+  where outcome.job_id = any (write_attempts.ids)
+    and (outcome.status <> 'done' or outcome.logs is not null)
+    and not (outcome.status = 'released' and jobs.status = 'queued')
+  -- Somebody may have set attempts back in the table: that must not stop the reaper.
+  on conflict do nothing;
+$$;
+
+create function tickwork.note_unsuccessful(ids uuid[])
+returns void
+language sql
+volatile
+as $$
+  insert into tickwork.unsuccessful (job_id, tenant_id, family, type, status, error_code, created_at, finished_at)
+  select
+    jobs.id, jobs.tenant_id, jobs.family, jobs.type, jobs.status, jobs.error_code, jobs.created_at, jobs.finished_at
+  from unnest(note_unsuccessful.ids) as ended(id)
+  cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
+  where jobs.status in ('failed', 'dead', 'cancelled')
+  on conflict do nothing;
+$$;
+
+create function tickwork.file_again(ids uuid[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  queued constant uuid[] := array(
+    select jobs.id
+    from unnest(file_again.ids) as returned(id)
+    cross join lateral (select * from public.jobs where jobs.id = returned.id limit 1) as jobs
+    where jobs.status = 'queued'
+  );
+begin
+  if queued = '{}' then
+    return;
+  end if;
+
+  perform tickwork.file_jobs(queued);
+
+  perform pg_notify('tickwork', due.family)
+  from (
+    select distinct jobs.family
+    from unnest(queued) as returned(id)
+    cross join lateral (select * from public.jobs where jobs.id = returned.id limit 1) as jobs
+    where jobs.run_at <= clock_timestamp()
+  ) as due;
+end
+$$;
+
+comment on function tickwork.file_again is 'Files those of the jobs that are queued, and announces what is due.';
+
+create function tickwork.free_what_was_held(ids uuid[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  ended constant public.jobs[] := array(
+    select found.job
+    from unnest(free_what_was_held.ids) as ended(id)
+    cross join lateral (select jobs as job from public.jobs where jobs.id = ended.id limit 1) as found
+  );
+begin
+  perform tickwork.give_keys_back(free_what_was_held.ids);
+
+  perform tickwork.unblock(job.tenant_id, job.type)
+  from (
+    select distinct job.tenant_id, job.type
+    from unnest(ended) as job
+  ) as job;
+
+  perform tickwork.fill_lane(lane.family, tenants.number, lane.name)
+  from (
+    select distinct job.family, job.tenant_id, job.lane
+    from unnest(ended) as job
+    where job.lane is not null
+    order by job.tenant_id, job.family, job.lane
+  ) as lane(family, tenant_id, name)
+  join tickwork.tenants on tenants.tenant_id = lane.tenant_id;
+end
+$$;
+
+comment on function tickwork.free_what_was_held is
+  'Frees what the jobs occupied while they ran: dedupe keys, room at a limit, room in a lane.';
+
+create function tickwork.give_keys_back(ids uuid[])
+returns void
+language sql
+volatile
+as $$
+  delete from tickwork.taken_keys
+  using unnest(give_keys_back.ids) as ended(id)
+  cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
+  where taken_keys.tenant_id = jobs.tenant_id
+    and taken_keys.dedupe_key = jobs.dedupe_key
+    and taken_keys.job_id = jobs.id
+    and jobs.status not in ('queued', 'running');
+$$;

@@ -1,0 +1,231 @@
+-- complete, fail and release, one job or many
+
+create type tickwork.settled_job as (
+  job_id uuid,
+  is_held boolean,
+  status text
+);
+
+create function tickwork.settle_given(outcomes jsonb)
+returns tickwork.settled_job[]
+language plpgsql
+volatile
+as $$
+declare
+  first constant jsonb := settle_given.outcomes -> 0;
+  job_id uuid;
+  parsed tickwork.outcomes;
+  settled tickwork.settled;
+begin
+  if jsonb_typeof(settle_given.outcomes) = 'array'
+    and jsonb_array_length(settle_given.outcomes) = 1
+    and tickwork.is_plainly_done(first)
+  then
+    job_id := (first ->> 'job_id')::uuid;
+    settled := tickwork.settle_done_job(job_id, (first ->> 'lease_token')::uuid, nullif(first -> 'result', 'null'));
+
+    if settled.ids <> '{}' then
+      perform tickwork.note_end(settled);
+    end if;
+
+    return array[
+      row(job_id, settled.are_done is true, case when settled.are_done then 'done' end)::tickwork.settled_job
+    ];
+  end if;
+
+  parsed := tickwork.outcomes_from(settle_given.outcomes);
+
+  if parsed.ids is null then
+    return array[]::tickwork.settled_job[];
+  end if;
+
+  settled := tickwork.settle(parsed);
+
+  if settled.ids <> '{}' then
+    if parsed.given is not null and settle_given.outcomes @? '$[*].follow_ups[*]' then
+      perform tickwork.enqueue_follow_ups(settle_given.outcomes, settled.ids);
+    end if;
+
+    perform tickwork.note_end(settled);
+  end if;
+
+  return array(
+    select row(
+      given.job_id,
+      given.job_id = any (settled.ids),
+      case
+        when given.job_id <> all (settled.ids) then null
+        when settled.are_done then 'done'
+        else (select jobs.status from public.jobs where jobs.id = given.job_id)
+      end
+    )::tickwork.settled_job
+    from rows from (
+      jsonb_to_recordset(settle_given.outcomes) as (job_id uuid)
+    ) with ordinality as given
+    order by given.ordinality
+  );
+end
+$$;
+
+comment on function tickwork.settle_given is
+  'running -> done, queued, failed, dead or cancelled. Settles what a worker sends, enqueues what follows, and returns '
+  'what became of each, in the order given. Raises TWARG, TWBIG and what enqueue_job raises for a follow-up.';
+
+create function tickwork.enqueue_follow_ups(outcomes jsonb, settled uuid[])
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  -- All in one insert, which knows how to order them.
+  perform tickwork.insert_jobs(array(
+    select request.job
+    from jsonb_to_recordset(enqueue_follow_ups.outcomes) as outcome(job_id uuid, follow_ups jsonb)
+    cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
+    cross join lateral tickwork.requests_from(
+      outcome.follow_ups, jobs.tenant_id, 'system', jobs.id::text, jobs.correlation_id
+    ) as requests(jobs)
+    cross join lateral (
+      select requests.jobs[number]
+      from generate_series(1, cardinality(requests.jobs)) as number
+    ) as request(job)
+    where outcome.job_id = any (enqueue_follow_ups.settled)
+      and jobs.status = 'done'
+      and jsonb_typeof(outcome.follow_ups) = 'array'
+  ));
+end
+$$;
+
+create function tickwork.note_end(settled tickwork.settled)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  perform tickwork.after_end(settled.ids, settled.are_done);
+
+  if settled.are_watched then
+    perform pg_notify('tickwork_done', jobs.id::text)
+    from unnest(settled.ids) as ended(id)
+    cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
+    where jobs.notify
+      and jobs.finished_at is not null;
+  end if;
+end
+$$;
+
+comment on function tickwork.note_end is
+  'Tells families and listeners about jobs that may have ended. Called last: emitting an event takes locks that an '
+  'enqueue may have to wait for.';
+
+create function tickwork.note_unsuccessful_end(ids uuid[])
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  perform tickwork.give_keys_back(note_unsuccessful_end.ids);
+  perform tickwork.note_unsuccessful(note_unsuccessful_end.ids);
+  perform tickwork.note_end(row(note_unsuccessful_end.ids, false, true)::tickwork.settled);
+end
+$$;
+
+comment on function tickwork.note_unsuccessful_end is
+  'What follows when jobs are cancelled or dead without having run.';
+
+
+-- One at a time: a batch of one that raises where the lease is lost.
+
+create function tickwork.settle_one(outcome jsonb)
+returns public.jobs
+language plpgsql
+volatile
+security definer -- the worker may not update jobs itself
+set search_path = ''
+as $$
+declare
+  job public.jobs;
+begin
+  if not (tickwork.settle_given(jsonb_build_array(settle_one.outcome)))[1].is_held then
+    perform tickwork.raise_lease_lost((settle_one.outcome ->> 'job_id')::uuid);
+  end if;
+
+  select * into job
+  from public.jobs
+  where jobs.id = (settle_one.outcome ->> 'job_id')::uuid;
+
+  return job;
+end
+$$;
+
+create function public.complete_job(
+  job_id uuid,
+  lease_token uuid,
+  result jsonb default null,
+  follow_ups jsonb default null,
+  logs text default null
+)
+returns public.jobs
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.settle_one(jsonb_build_object(
+    'job_id', complete_job.job_id, 'lease_token', complete_job.lease_token, 'status', 'done',
+    'result', complete_job.result, 'follow_ups', complete_job.follow_ups, 'logs', complete_job.logs
+  ));
+$$;
+
+comment on function public.complete_job is
+  'running -> done. Stores the result and enqueues the follow-ups, for the job''s own tenant, in the same transaction. '
+  'Durable when it returns. Raises TWLSE, TWBIG, TWARG and what enqueue_job raises for a follow-up.';
+
+create function public.fail_job(
+  job_id uuid,
+  lease_token uuid,
+  error jsonb,
+  retryable boolean default true,
+  retry_after_seconds double precision default null,
+  logs text default null,
+  exit_code integer default null,
+  stdout_tail text default null,
+  stderr_tail text default null
+)
+returns public.jobs
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.settle_one(jsonb_build_object(
+    'job_id', fail_job.job_id, 'lease_token', fail_job.lease_token, 'status', 'failed',
+    'error', fail_job.error, 'retryable', coalesce(fail_job.retryable, true),
+    'retry_after_seconds', fail_job.retry_after_seconds, 'logs', fail_job.logs,
+    'exit_code', fail_job.exit_code, 'stdout_tail', fail_job.stdout_tail, 'stderr_tail', fail_job.stderr_tail
+  ));
+$$;
+
+comment on function public.fail_job is
+  'running -> queued, failed, dead or cancelled. error is {code, message} and whatever details the attempt should '
+  'keep. If it is retryable the job goes back to queued, after retry_after_seconds or else by the backoff of the type, '
+  'or is dead when the attempts are spent; otherwise it is failed. If cancel was requested it is cancelled. '
+  'Durable when it returns. '
+  'Raises TWLSE, TWARG.';
+
+create function public.release_job(job_id uuid, lease_token uuid, delay_seconds double precision default 0)
+returns public.jobs
+language sql
+volatile
+set search_path = ''
+as $$
+  select *
+  from tickwork.settle_one(jsonb_build_object(
+    'job_id', release_job.job_id, 'lease_token', release_job.lease_token, 'status', 'released',
+    'delay_seconds', release_job.delay_seconds
+  ));
+$$;
+
+comment on function public.release_job is
+  'running -> queued, or cancelled if cancel was requested. Gives the job back without spending the attempt: '
+  'the worker shuts down, or the job should not run yet. Raises TWLSE, TWARG.';

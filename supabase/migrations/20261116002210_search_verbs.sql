@@ -1,0 +1,303 @@
+-- Search as clients call it.
+
+create function tickwork.search_snippet(text text, search tsvector, marks text[])
+returns text
+language sql
+immutable
+begin atomic
+  -- What the parser would take for more or less than words, or a reader for a mark, is hidden and put back.
+  select translate(
+    regexp_replace(
+      ts_headline(
+        'pg_catalog.simple',
+        translate(left(search_snippet.text, 20000), './-_<>+~&«»', E'\x01\x02\x03\x04\x05\x06\x07\x0e\x0f‹›'),
+        string_agg('''' || words.lexeme || '''', '|')::tsquery,
+        'StartSel=«, StopSel=», ShortWord=0, ' || case
+          when length(search_snippet.text) <= 200 then 'HighlightAll=true'
+          else 'MaxFragments=2, MaxWords=20, MinWords=10, FragmentDelimiter=" … "'
+        end
+      ),
+      '\s+', ' ', 'g'
+    ),
+    E'\x01\x02\x03\x04\x05\x06\x07\x0e\x0f',
+    './-_<>+~&'
+  )
+  from unnest(to_tsvector('pg_catalog.simple', tickwork.separate_words(search_snippet.text))) as words
+  where words.positions && array(
+    select place.number
+    from unnest(search_snippet.search) as found
+    cross join unnest(found.positions) as place(number)
+    where found.lexeme like any (search_snippet.marks)
+  );
+end;
+
+create function tickwork.check_search(tenant_id uuid, query text, max_hits integer, skip integer)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  if check_search.tenant_id is null then
+    raise exception 'tenant_id: must be given'
+      using errcode = 'TWARG', hint = 'A search looks through the documents of one tenant.';
+  end if;
+
+  if check_search.query is null or length(check_search.query) > 1000 then
+    raise exception 'query: must be a text of at most 1000 characters, not %',
+      coalesce('of ' || length(check_search.query), 'null')
+      using errcode = 'TWARG', hint = 'Such as: mietvertrag "drei Monate" -kündigung.';
+  end if;
+
+  if check_search.max_hits is null or check_search.max_hits not between 1 and 100 then
+    raise exception 'max_hits: % is out of range, 1 to 100 are allowed', coalesce(check_search.max_hits::text, 'null')
+      using errcode = 'TWARG', hint = 'Ask for the next page with skip.';
+  end if;
+
+  if check_search.skip is null or check_search.skip < 0 then
+    raise exception 'skip: must be 0 or more, not %', coalesce(check_search.skip::text, 'null')
+      using errcode = 'TWARG', hint = 'Skip as many hits as the pages before had.';
+  end if;
+end
+$$;
+
+create type tickwork.search_hit as (
+  document_id uuid,
+  name text,
+  doc_type text,
+  chunk_index integer,
+  page_number integer,
+  element_type text,
+  snippet text,
+  rank real,
+  total integer
+);
+
+create function tickwork.search_chunks(
+  tenant_id uuid,
+  query text,
+  max_hits integer,
+  skip integer,
+  document_id uuid,
+  doc_type text
+)
+returns setof tickwork.search_hit
+language plpgsql
+stable
+security definer -- under row-level security the index is of no use: @@ might tell what it compares
+set search_path = ''
+set enable_seqscan = off
+set jit = off
+as $$
+declare
+  key constant text := tickwork.search_key(search_chunks.tenant_id);
+  sought tickwork.search_queries;
+  in_titles tsquery;
+  marks text[];
+begin
+  perform tickwork.check_search(
+    search_chunks.tenant_id, search_chunks.query, search_chunks.max_hits, search_chunks.skip
+  );
+
+  -- The same answer for a foreign and an empty tenant: ids are nobody else's business.
+  if not tickwork.may_act_for(search_chunks.tenant_id) then
+    return;
+  end if;
+
+  sought := tickwork.search_queries(key, search_chunks.query);
+  -- Lexemes hold no quotes: each of these begins one.
+  in_titles := replace(sought.by_parts::text, '''' || key, '''' || key || '^')::tsquery;
+  marks := tickwork.search_marks(key, search_chunks.query);
+
+  return query
+  with chunks as not materialized (
+    select document_chunks.*
+    from public.document_chunks
+    where document_chunks.tenant_id = search_chunks.tenant_id
+      and (search_chunks.document_id is null or document_chunks.document_id = search_chunks.document_id)
+      and (
+        search_chunks.doc_type is null
+        or exists (
+          select
+          from public.documents
+          where documents.id = document_chunks.document_id
+            and documents.doc_type = search_chunks.doc_type
+        )
+      )
+  ),
+  -- One after the other, and no further than to the limit.
+  candidates as (
+    (
+      select chunks.*, chunks.search @@ sought.by_words as has_words
+      from chunks
+      where chunks.search @@ in_titles
+      limit 1000
+    )
+    union all
+    (
+      select chunks.*, true
+      from chunks
+      where chunks.search @@ sought.by_words
+        and chunks.element_type <> 'Title'
+      union all
+      select chunks.*, false
+      from chunks
+      where sought.by_parts <> sought.by_words
+        and chunks.search @@ sought.by_parts
+        and not chunks.search @@ sought.by_words
+        and chunks.element_type <> 'Title'
+      limit 2000
+    )
+  ),
+  hits as (
+    select
+      candidates.*,
+      -- The length counts as well: a word means more where there are few.
+      case
+        when candidates.has_words
+        then ts_rank('{0.05, 0.2, 0.4, 1}', candidates.search, sought.words, 1)
+        else ts_rank('{0.05, 0.2, 0.4, 1}', candidates.search, sought.parts, 1) * 0.1::real
+      end as rank,
+      count(*) over ()::integer as total
+    from candidates
+    order by rank desc, candidates.document_id, candidates.chunk_index
+    limit search_chunks.max_hits
+    offset search_chunks.skip
+  )
+  select
+    documents.id,
+    documents.name,
+    documents.doc_type,
+    hits.chunk_index,
+    hits.page_number,
+    hits.element_type,
+    tickwork.search_snippet(hits.text, hits.search, marks),
+    hits.rank,
+    hits.total
+  from hits
+  join public.documents on documents.id = hits.document_id
+  order by hits.rank desc, hits.document_id, hits.chunk_index;
+
+  if not found and cardinality(sought.terms) > 1 then
+    return query
+    select *
+    from tickwork.search_across(
+      search_chunks.tenant_id, sought, marks, search_chunks.max_hits, search_chunks.skip, search_chunks.document_id,
+      search_chunks.doc_type
+    );
+  end if;
+end
+$$;
+
+create function tickwork.search_across(
+  tenant_id uuid,
+  sought tickwork.search_queries,
+  marks text[],
+  max_hits integer,
+  skip integer,
+  document_id uuid,
+  doc_type text
+)
+returns setof tickwork.search_hit
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  any_term constant tsquery := (
+    select string_agg(concat('(', term, ')'), '|')::tsquery
+    from unnest(sought.terms) as term
+  );
+begin
+  return query
+  with chunks as (
+    select document_chunks.*
+    from public.document_chunks
+    join public.documents on documents.id = document_chunks.document_id
+    where document_chunks.tenant_id = search_across.tenant_id
+      and document_chunks.search @@ any_term
+      and (document_chunks.search @@ sought.excluded) is not true
+      and (search_across.document_id is null or document_chunks.document_id = search_across.document_id)
+      and (search_across.doc_type is null or documents.doc_type = search_across.doc_type)
+    limit 3000
+  ),
+  whole as (
+    select
+      chunks.document_id,
+      -- A page that lies beyond the hits of the usual search is no reason to search like this.
+      bool_or(chunks.search @@ sought.by_parts) as is_found_already
+    from chunks
+    cross join unnest(sought.terms) as wanted(term)
+    where chunks.search @@ wanted.term
+    group by chunks.document_id
+    having count(distinct wanted.term) = cardinality(sought.terms)
+  ),
+  hits as (
+    select
+      chunks.*,
+      ts_rank('{0.05, 0.2, 0.4, 1}', chunks.search, any_term, 1) * 0.01::real as rank,
+      count(*) over ()::integer as total
+    from chunks
+    join whole on whole.document_id = chunks.document_id
+    where not exists (select from whole where whole.is_found_already)
+    order by rank desc, chunks.document_id, chunks.chunk_index
+    limit search_across.max_hits
+    offset search_across.skip
+  )
+  select
+    documents.id,
+    documents.name,
+    documents.doc_type,
+    hits.chunk_index,
+    hits.page_number,
+    hits.element_type,
+    tickwork.search_snippet(hits.text, hits.search, search_across.marks),
+    hits.rank,
+    hits.total
+  from hits
+  join public.documents on documents.id = hits.document_id
+  order by hits.rank desc, hits.document_id, hits.chunk_index;
+end
+$$;
+
+comment on function tickwork.search_across is
+  'The chunks of documents that have all words of a query where no chunk has: each has one of them at least.';
+
+create function public.search_chunks(
+  tenant_id uuid,
+  query text,
+  max_hits integer default 20,
+  skip integer default 0,
+  document_id uuid default null,
+  doc_type text default null
+)
+returns setof tickwork.search_hit
+language sql
+stable
+set search_path = ''
+as $$
+  select *
+  from tickwork.search_chunks(
+    search_chunks.tenant_id,
+    search_chunks.query,
+    search_chunks.max_hits,
+    search_chunks.skip,
+    search_chunks.document_id,
+    search_chunks.doc_type
+  );
+$$;
+
+comment on function public.search_chunks is
+  'Reads the chunks of a tenant that answer a query, the best first, and at equal rank by document and index. '
+  'Websearch syntax: words, "a phrase", or, -excluded. A word is found in its other forms too, and at the beginning or '
+  'the end of another word; in quotes it is not. Titles rank above text, words above parts, near above far. '
+  'Where no chunk has all words, those of documents that have them are answered. '
+  'No more than the first 1,000 titles and 2,000 other chunks that match, in the order in which they were stored, are '
+  'read, ranked and counted in total, those with whole words before the others. '
+  'The snippet is plain text with the hits between « and »: it may look like HTML, so escape it. Raises TWARG.';
+
+-- Whoever inserts a chunk has its vector made.
+select tickwork.open_verbs('tickwork_worker, service_role', array[
+  'separate_words', 'fold_umlauts', 'search_words', 'search_key', 'search_vector'
+]);
+select tickwork.open_verbs('authenticated, service_role', array['search_chunks']);
