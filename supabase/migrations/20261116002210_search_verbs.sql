@@ -1,5 +1,4 @@
 -- Search as clients call it.
-
 create function tickwork.search_snippet(text text, search tsvector, marks text[])
 returns text
 language sql
