@@ -1,34 +1,4 @@
 -- Search as clients call it.
-create function tickwork.search_snippet(text text, search tsvector, marks text[])
-returns text
-language sql
-immutable
-begin atomic
-  -- What the parser would take for more or less than words, or a reader for a mark, is hidden and put back.
-  select translate(
-    regexp_replace(
-      ts_headline(
-        'pg_catalog.simple',
-        translate(left(search_snippet.text, 20000), './-_<>+~&«»', E'\x01\x02\x03\x04\x05\x06\x07\x0e\x0f‹›'),
-        string_agg('''' || words.lexeme || '''', '|')::tsquery,
-        'StartSel=«, StopSel=», ShortWord=0, ' || case
-          when length(search_snippet.text) <= 200 then 'HighlightAll=true'
-          else 'MaxFragments=2, MaxWords=20, MinWords=10, FragmentDelimiter=" … "'
-        end
-      ),
-      '\s+', ' ', 'g'
-    ),
-    E'\x01\x02\x03\x04\x05\x06\x07\x0e\x0f',
-    './-_<>+~&'
-  )
-  from unnest(to_tsvector('pg_catalog.simple', tickwork.separate_words(search_snippet.text))) as words
-  where words.positions && array(
-    select place.number
-    from unnest(search_snippet.search) as found
-    cross join unnest(found.positions) as place(number)
-    where found.lexeme like any (search_snippet.marks)
-  );
-end;
 
 create function tickwork.check_search(tenant_id uuid, query text, max_hits integer, skip integer)
 returns void
