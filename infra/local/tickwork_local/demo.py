@@ -89,7 +89,7 @@ def unfinished(client: Client) -> int:
 
 
 def summarize(enqueued: Sequence[Receipt], ended: Sequence[Job], home: Path) -> bool:
-    table = plain_table("type", "jobs", "story", "should be", "is", "attempts", "")
+    table = plain_table("type", "jobs", "scenario", "expected", "actual", "attempts", "")
     for kind in KINDS:
         jobs = [job for job in ended if job.type == kind.type]
         statuses = Counter(job.status for job in jobs)

@@ -17,7 +17,7 @@ def migrate(
     url: Annotated[str, typer.Argument(help="Of any Postgres from version 15 on.", metavar="URL")],
     as_json: AsJson = False,
 ) -> None:
-    """Bring a database to the current schema; twice changes nothing."""
+    """Bring a database to the current schema. Running it again changes nothing."""
     applied = migrations.migrate(arguments.database_url(url, "URL"))
     if as_json:
         print_json({"applied": applied})

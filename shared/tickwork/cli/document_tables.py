@@ -10,7 +10,8 @@ from tickwork.cli.output import one_line, plain_table, printable
 
 
 def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> Table:
-    table = plain_table(*(["id"] if with_ids else []), "document", "text", "type", "sure", "pages", "chunks", "note")
+    columns = ("document", "text", "type", "confidence", "pages", "chunks", "note")
+    table = plain_table(*(["id"] if with_ids else []), *columns)
     for row in rows:
         state = row["extraction_status"] or "not asked for"
         colour = {"done": "green", "failed": "red", "running": "yellow"}.get(state, "cyan")

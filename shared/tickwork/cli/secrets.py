@@ -50,7 +50,7 @@ def set_secret(
 
 @group.command("list")
 def list_secrets(tenant: OfTenant, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """List the names of a tenant's secrets; their values are not to be had."""
+    """List the names of a tenant's secrets; their values cannot be read."""
     client = connect.client(database_url)
     rows = client.secrets.overview(client.tenants.find(tenant), OWNER)
     if as_json:

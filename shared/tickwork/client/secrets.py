@@ -34,7 +34,7 @@ class Secrets:
         )
 
     def overview(self, tenant_id: UUID, owner: str) -> list[DictRow]:
-        """Names and times; the values are not to be had."""
+        """Names and times; the values cannot be read."""
         query = "select * from tickwork.list_secrets(%(tenant_id)s, %(owner)s)"
         return self._database.rows(query, {"tenant_id": tenant_id, "owner": owner})
 
