@@ -101,5 +101,5 @@ end
 $$;
 
 comment on function tickwork.claim is
-  'queued -> running. The one way to start jobs: those of the types with the highest priority first, for the tenants '
+  'queued -> running. Starts jobs: those of the types with the highest priority first, for the tenants '
   'whose turn it is, and of each tenant the most urgent and oldest.';

@@ -93,10 +93,10 @@ end
 $$;
 
 comment on function tickwork.settle is
-  'running -> done, queued, failed, dead or cancelled. The one way out of running. Fenced: an outcome under another '
-  'token changes nothing. Returns the jobs that were settled; whoever calls it calls note_end last.';
+  'running -> done, queued, failed, dead or cancelled. The way out of running. Fenced: an outcome under another token '
+  'changes nothing. Returns the jobs that were settled; whoever calls it calls note_end last.';
 
--- The short way to settle one job that is done: a third of the time (make bench, drain).
+-- The short way to settle one job that is done (docs/decisions.md).
 
 create function tickwork.settle_done_job(job_id uuid, lease_token uuid, result jsonb)
 returns tickwork.settled
