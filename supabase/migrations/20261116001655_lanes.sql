@@ -13,9 +13,9 @@ volatile
 as $$
 declare
   most constant integer := (
-    select organizations.max_lanes
-    from public.organizations
-    where organizations.id = add_lane_rule.tenant_id
+    select tenant_settings.max_lanes
+    from public.tenant_settings
+    where tenant_settings.tenant_id = add_lane_rule.tenant_id
   );
 begin
   insert into tickwork.lane_rules (family, tenant_id, lane)

@@ -19,7 +19,7 @@ comment on function tickwork.is_evidence is
 
 create table public.document_types (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid references public.organizations (id) on delete cascade,
+  tenant_id uuid references public.tenant_settings (tenant_id) on delete cascade,
   key text not null,
   label text not null,
   label_en text,

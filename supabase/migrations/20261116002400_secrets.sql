@@ -1,7 +1,7 @@
 -- Tokens and keys of tenants: sealed before they come here, or kept in Supabase Vault.
 
 create table tickwork.secrets (
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   owner text not null,
   name text not null,
   sealed text,

@@ -50,7 +50,7 @@ $$;
 
 create table public.webhook_endpoints (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   url text not null,
   description text not null default '',
   event_types text[] not null default '{}',

@@ -3,7 +3,7 @@
 
 create table public.connectors (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   provider text not null,
   name text not null,
   status text not null default 'active',

@@ -769,7 +769,7 @@ MUTANTS = [
         "allowances that outlive a lower maximum",
         "",
         "",
-        "drop trigger renew_allowances on organizations",
+        "drop trigger renew_allowances on tenant_settings",
         test_max_queued.test_a_changed_maximum_holds_at_once,
     ),
     Mutant(

@@ -108,7 +108,7 @@ def test_of_two_pauses_one_goes_on_when_the_other_ends(world: World) -> None:
 
 def test_a_paused_tenant_that_is_full_stays_paused(world: World) -> None:
     what, tenant = world_with_jobs(world, "tenant_id")
-    world.run("update organizations set max_running = 1 where id = %s", tenant)
+    world.run("update tenant_settings set max_running = 1 where tenant_id = %s", tenant)
     (running,) = [job for job in claim_all(world) if job.tenant_id == tenant]
 
     world.service.pauses.pause_jobs(**what)

@@ -24,7 +24,8 @@ MAY_EXECUTE = {
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
         public.request_import tickwork.request_import
-        tickwork.caller_is_service tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.may_act_for
+        tickwork.caller_is_service tickwork.caller_memberships tickwork.caller_tenants
+        tickwork.caller_is_platform_admin tickwork.may_act_for
         tickwork.new_job tickwork.new_filter""",
     "authenticated service_role tickwork_worker": "tickwork.caller_id",
     "service_role": """
@@ -59,7 +60,10 @@ DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
 # In the letters of psql's \dp: a insert, r select, w update, d delete, U usage, C create.
 MAY_TOUCH = {
     "public.organizations": "authenticated=r service_role=arwd tickwork_owner=r",
+    "public.tenant_settings": "authenticated=r service_role=rw tickwork_owner=arwd",
     "public.memberships": "authenticated=r service_role=arwd tickwork_owner=r",
+    "tickwork.organizations": "tickwork_owner=r",
+    "tickwork.memberships": "tickwork_owner=r",
     "tickwork.schema_versions": "service_role=r tickwork_owner=r tickwork_worker=r",
     "tickwork.platform_admins": "service_role=arwd tickwork_owner=r",
     "public.job_types": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",

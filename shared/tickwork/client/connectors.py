@@ -88,7 +88,7 @@ class Connectors:
               (select count(*) from public.connector_folders where connector_id = connectors.id) as folders,
               (select count(*) from public.imported_items where connector_id = connectors.id) as files
             from public.connectors
-            join public.organizations on organizations.id = connectors.tenant_id
+            join tickwork.organizations on organizations.id = connectors.tenant_id
             where %(tenant_id)s::uuid is null or connectors.tenant_id = %(tenant_id)s
             order by connectors.created_at, connectors.id
             """,

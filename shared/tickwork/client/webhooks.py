@@ -109,7 +109,7 @@ def owner_of(endpoint_id: UUID) -> str:
 ENDPOINTS = """
     select webhook_endpoints.*, organizations.name as tenant
     from public.webhook_endpoints
-    join public.organizations on organizations.id = webhook_endpoints.tenant_id
+    join tickwork.organizations on organizations.id = webhook_endpoints.tenant_id
     where %(tenant_id)s::uuid is null or webhook_endpoints.tenant_id = %(tenant_id)s
     order by webhook_endpoints.created_at, webhook_endpoints.id
 """
