@@ -48,7 +48,8 @@ create table tickwork.tenants (
 );
 
 comment on table tickwork.tenants is
-  'The tenants as a claim sees them. Follows tenant_settings and pause_jobs. The number is the place in the order of turns.';
+  'The tenants as a claim sees them. Follows tenant_settings and pause_jobs. The number is the place in the order of '
+  'turns.';
 
 select tickwork.guard_table('tickwork.tenants');
 

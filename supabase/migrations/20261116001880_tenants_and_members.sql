@@ -18,7 +18,7 @@ $$;
 comment on function tickwork.add_tenant_settings is
   'Gives a new tenant its settings. Its argument is the key of the table of tenants.';
 
--- The rows of a table become the tenants: each gets its settings, now and when it is added, and loses them with its row.
+-- The rows of a table become the tenants: each gets its settings, now or when it is added, and loses them with its row.
 
 create function pg_temp.adopt_tenants(tenants regclass, key name, label name)
 returns void
@@ -39,7 +39,8 @@ begin
     adopt_tenants.tenants, adopt_tenants.key
   );
   execute format(
-    'create trigger add_tenant_settings after insert on %s for each row execute function tickwork.add_tenant_settings(%L)',
+    'create trigger add_tenant_settings after insert on %s for each row '
+    'execute function tickwork.add_tenant_settings(%L)',
     adopt_tenants.tenants, adopt_tenants.key
   );
 

@@ -222,3 +222,6 @@ grant select on public.document_overview to authenticated, service_role;
 select tickwork.open_verbs('authenticated, service_role', array[
   'estimated_pages', 'estimate_extraction', 'request_extraction'
 ]);
+
+insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
+values ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600, 'member');

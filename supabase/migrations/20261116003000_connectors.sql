@@ -126,3 +126,9 @@ create trigger forget_connector
 after delete on public.connectors
 for each row
 execute function tickwork.forget_connector();
+
+insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
+values
+  ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000, 'member'),
+  ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000, 'member'),
+  ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000, 'member');

@@ -383,3 +383,39 @@ def test_help_names_every_command(tmp_path: Path) -> None:
     for command in commands.split():
         assert re.search(rf"^  {command} +\w", text, re.MULTILINE), command
     assert "..." not in text.split("Commands:")[1]
+
+
+def test_a_database_without_the_schema_is_told_from_one_that_has_it(server: Server, tmp_path: Path) -> None:
+    with cloned(server, "template0") as name:
+        for command in (
+            ["jobs"],
+            ["tenants"],
+            ["documents"],
+            ["webhooks"],
+            ["holds"],
+            ["connectors"],
+            ["cron", "status"],
+        ):
+            said = run(*command, "--database-url", server.url(name), home=tmp_path)
+
+            assert "tickwork migrate" in said.stderr, command
+            assert "Traceback" not in said.stderr
+
+
+def test_a_module_that_is_not_installed_is_named(server: Server, tmp_path: Path) -> None:
+    with cloned(server, "template0") as name:
+        run("migrate", server.url(name), "--with", "queue", home=tmp_path)
+
+        refused = run("documents", "--database-url", server.url(name), home=tmp_path)
+
+        assert refused.returncode == 1
+        assert "--with" in refused.stderr
+        assert run("jobs", "--database-url", server.url(name), home=tmp_path).returncode == 0
+
+
+def test_migrations_are_written_for_the_supabase_cli(tmp_path: Path) -> None:
+    run("migrations", str(tmp_path), "--with", "queue", "--tenants", "companies(id, title)", home=tmp_path / "home")
+
+    (chapter,) = tmp_path.glob("*_tenants_and_members.sql")
+    assert "set tickwork.tenant_table = 'public.companies';" in chapter.read_text()
+    assert not list(tmp_path.glob("*_organizations.sql"))

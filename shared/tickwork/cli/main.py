@@ -28,7 +28,7 @@ from tickwork.cli import (
     worker,
 )
 from tickwork.cli.output import print_error
-from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, Unavailable
+from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueError, Unavailable
 
 RESOURCES = (
     *(stack, database, jobs, job_changes, pauses, worker, doctor, tenants, documents, connectors, imports, classifier),
@@ -70,6 +70,9 @@ def explained(error: Exception) -> tuple[str, str | None]:
             return str(error), "`tickwork jobs` lists them."
         case NotAllowed(sqlstate="42501"):
             return str(error), "Connect as the role that ran the migrations, with --database-url; workers use another."
+        case QueueError(sqlstate="42P01" | "42883" | "3F000"):
+            hint = "Run `tickwork migrate URL`. Documents, webhooks and imports are modules: --with adds one."
+            return f"this database lacks what the command needs: {error}", hint
         case Error():
             return str(error), getattr(error, "hint", None)
         case TyperException():

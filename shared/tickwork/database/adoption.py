@@ -22,6 +22,10 @@ TAKEN = """
     union select typname from pg_type where typnamespace = 'public'::regnamespace
     union select proname from pg_proc where pronamespace = 'public'::regnamespace
 """
+ADVICE = (
+    "Name your tables of tenants and members (--tenants 'public.companies(id, name)', --members), leave out the "
+    "modules that need these names (--with queue), or rename yours."
+)
 
 
 @dataclass(frozen=True)
@@ -45,39 +49,37 @@ def members_in(given: str) -> Adopted:
 
 def adopted(option: str, given: str, names: tuple[str, ...], least: int) -> Adopted:
     match = GIVEN.fullmatch(given.replace(" ", ""))
-    columns = tuple(match["columns"].split(",")) if match and match["columns"] else names
+    columns = names if not match or match["columns"] is None else tuple(match["columns"].split(","))
     if not match or not least <= len(columns) <= len(names) or not all(columns):
         hint = f"It looks like {option} 'public.table({', '.join(names)})'."
         raise InvalidRequest(f"{option}: {given!r} does not name a table and its columns", hint=hint)
     return Adopted(option, f"{match['schema'] or 'public'}.{match['table']}", columns)
 
 
-def adopt(connection: Connection, tenants: Adopted | None, members: Adopted | None) -> None:
-    """Check the tables of the application, and name them to the migrations that follow in this transaction."""
+def settings_of(tenants: Adopted | None, members: Adopted | None) -> dict[str, str]:
+    """What the chapter on tenants and members reads."""
     if members and not tenants:
-        raise InvalidRequest("--members: needs --tenants", hint="Whose members are they?")
-    if is_migrated(connection) and (tenants or members):
-        hint = "Leave the option out: what the first run was told still holds."
-        raise InvalidRequest("--tenants: this database has its tables of tenants and members already", hint=hint)
+        raise InvalidRequest("--members: needs --tenants", hint="Name the table of the tenants too.")
     settings: dict[str, str] = {}
     if tenants:
         key, name = (*tenants.columns, tenants.columns[0])[:2]
-        check_uuid(connection, tenants, key, is_key=True)
-        check_columns(connection, tenants)
         settings |= {"tenant_table": tenants.table, "tenant_key": key, "tenant_name": name}
     if members:
         tenant, user, role = (*members.columns, "")[:3]
-        check_columns(connection, members)
-        check_uuid(connection, members, tenant)
-        check_uuid(connection, members, user)
         settings |= {"member_table": members.table, "member_tenant": tenant, "member_user": user, "member_role": role}
-    for setting, value in settings.items():
-        connection.execute("select set_config(%s, %s, true)", [f"tickwork.{setting}", value])
+    return {f"tickwork.{name}": value for name, value in settings.items()}
 
 
-def is_migrated(connection: Connection) -> bool:
-    row = connection.execute("select to_regclass('tickwork.tenants') is not null as is_migrated").fetchone()
-    return bool(row and row["is_migrated"])
+def check_tables(connection: Connection, tenants: Adopted | None, members: Adopted | None) -> None:
+    """Refuse tables that cannot serve, before anything is written."""
+    if tenants:
+        check_columns(connection, tenants)
+        check_uuid(connection, tenants, tenants.columns[0])
+        check_unique(connection, tenants, tenants.columns[0])
+    if members:
+        check_columns(connection, members)
+        for column in members.columns[:2]:
+            check_uuid(connection, members, column)
 
 
 def check_columns(connection: Connection, given: Adopted) -> None:
@@ -88,12 +90,16 @@ def check_columns(connection: Connection, given: Adopted) -> None:
             raise InvalidRequest(f"{given.option}: {given.table} has no column {column}", hint=hint)
 
 
-def check_uuid(connection: Connection, given: Adopted, column: str, is_key: bool = False) -> None:
-    type, is_unique = columns_of(connection, given).get(column, ("uuid", True))
+def check_uuid(connection: Connection, given: Adopted, column: str) -> None:
+    type, _ = columns_of(connection, given)[column]
     if type != "uuid":
-        hint = f"Give {given.table} a column with uuids, or a view with one, and name it."
+        hint = f"Give {given.table} a column with uuids and name it: {given.option} '{given.table}(…)'."
         raise InvalidRequest(f"{given.option}: {given.table}.{column} is {type}, but must be uuid", hint=hint)
-    if is_key and not is_unique:
+
+
+def check_unique(connection: Connection, given: Adopted, column: str) -> None:
+    _, is_unique = columns_of(connection, given)[column]
+    if not is_unique:
         hint = f"alter table {given.table} add unique ({column});"
         raise InvalidRequest(f"{given.option}: {given.table}.{column} is not unique", hint=hint)
 
@@ -106,13 +112,13 @@ def columns_of(connection: Connection, given: Adopted) -> dict[str, tuple[str, b
 
 
 def check_names(connection: Connection, files: Iterable[Path]) -> None:
-    """Refuse before anything is written if a file would create what is there already, and is not ours."""
+    """Refuse, before anything is written, to create what the application has under the same name."""
     taken = {row["name"] for row in connection.execute(TAKEN).fetchall()}
     clashes = [
-        f"the {kind} public.{name}"
+        f"{kind} public.{name}"
         for file in files
         for kind, name in dict.fromkeys(CREATES.findall(file.read_text()))
         if name in taken
     ]
     if clashes:
-        raise InvalidRequest(f"this database has {', '.join(clashes)} already", hint=advice(clashes))
+        raise InvalidRequest(f"this database has its own {', '.join(clashes)}", hint=ADVICE)

@@ -1,10 +1,19 @@
+-- How a module ends: what its chapters have not opened is closed, and its plans are fixed.
+--
 -- Every verb finds its rows by index, whatever the statistics say: they always lag behind in a table that changes so
 -- much, and a plan that was made while the table was empty lives on in its session.
 
-do $$
+create function tickwork.finish_module()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
 declare
   verb regprocedure;
 begin
+  perform tickwork.close_functions();
+
   for verb in
     select pg_proc.oid
     from pg_catalog.pg_proc
@@ -23,3 +32,9 @@ begin
   end loop;
 end
 $$;
+
+comment on function tickwork.finish_module is
+  'Called at the end of each module: closes the functions that its chapters have not opened, and fixes the plans of '
+  'its verbs.';
+
+select tickwork.finish_module();
