@@ -124,11 +124,22 @@ def translated(error: psycopg.Error) -> Exception:
         if error.sqlstate == "22P05":
             message = f"payload: must not contain \\u0000 ({message})"
         return BY_SQLSTATE[error.sqlstate](message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if is_unavailable(error):
         return Unavailable(message, sqlstate=error.sqlstate, hint="Is the database up, and is its URL right?")
     if isinstance(error, psycopg.DataError):
         return InvalidRequest(message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
     return QueueError(message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
+
+
+def is_unavailable(error: psycopg.Error) -> bool:
+    """Whether the statement may go through later, on another connection."""
+    return (
+        isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        # What psycopg makes of a session that ends in the middle of a BEGIN or COMMIT: two results, and no SQLSTATE.
+        or (isinstance(error, psycopg.InternalError) and error.sqlstate is None)
+        # The server that was the primary a moment ago, or is not yet.
+        or isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+    )
 
 
 def _was_hung_up(connection: Connection) -> bool:
