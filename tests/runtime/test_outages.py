@@ -1,6 +1,8 @@
 """Connections that end, servers that fall silent, a database that is away: no job is lost, no attempt spent."""
 
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,7 +12,9 @@ from pydantic import BaseModel
 from tests.conftest import pooler
 from tests.servers.pooler import find_pgbouncer
 from tests.world import World
+from tests.world.waiting import until
 from tickwork.database.connection import Connection, Database
+from tickwork.errors import Unavailable
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Report
 from tickwork.queue import Queue
@@ -121,3 +125,99 @@ def test_a_write_that_meets_a_deadlock_costs_no_attempt(world: World) -> None:
     work(world.queue, "test", handled_by(lambda payload, tools: Done(writes=[write])), Deadline(60, 10))
 
     assert (world.reload(job).status, len(tries)) == ("done", 2)
+
+
+def test_a_batch_gives_up_when_the_process_has_to_end_and_the_database_is_away(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "SETTLE_AGAIN_SECONDS", (3600,))
+    jobs = [world.job() for _ in range(20)]
+    deadline = Deadline(600, 1000, grace_seconds=0)
+
+    def run(payload: Nothing, tools: Tools) -> None:
+        if not deadline.is_stopped():
+            take_away(world)
+            deadline.stop()
+
+    report = work_many(world.queue, "test", handled_by(run), deadline, 20)
+
+    assert report.ended == {"lost": 20}
+    assert {world.reload(job).status for job in jobs} == {"running"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_database_that_comes_back_before_the_lease_expires_costs_no_attempt(
+    world: World, queue: Queue, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settle, "SETTLE_AGAIN_SECONDS", (0.1,) * 1000)
+    for _ in range(5):
+        world.job(max_attempts=1)
+    returns: list[threading.Thread] = []
+
+    def run(payload: Nothing, tools: Tools) -> None:
+        if not returns:
+            take_away(world)
+            returns.append(threading.Timer(0.5, bring_back, [world]))
+            returns[0].start()
+
+    WAYS[way](queue, handled_by(run))
+    returns[0].join()
+
+    assert world.rows("select status, count(*) from jobs group by status") == [{"status": "done", "count": 5}]
+
+
+def take_away(world: World) -> None:
+    """For workers, the database is down."""
+    name = world.value("select current_database()")
+    world.admin.execute(f"alter database {name} with connection limit 0")
+    world.run(
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where datname = current_database() and usename = 'tickwork_worker'"
+    )
+
+
+def bring_back(world: World) -> None:
+    name = world.value("select current_database()")
+    world.admin.execute(f"alter database {name} with connection limit -1")
+
+
+def test_a_silent_server_is_given_up_and_another_session_goes_on(world: World) -> None:
+    job = world.job(max_attempts=1)
+    database = Database(world.worker_url, max_silence=0.5)
+    stopped: list[int] = []
+
+    def run(payload: Nothing, tools: Tools) -> None:
+        stopped.extend(silence(world))
+
+    try:
+        report = work(Queue(database, "worker-1"), "test", handled_by(run), Deadline(600, 10))
+    finally:
+        for process in stopped:
+            os.kill(process, signal.SIGCONT)
+        database.close()
+
+    assert stopped
+    assert report.ended == {"done": 1}
+    assert world.reload(job).status == "done"
+
+
+def silence(world: World) -> list[int]:
+    """Stop the server's sessions of workers: the kernel keeps their connections, and nobody says a word."""
+    rows = world.rows(
+        "select pid from pg_stat_activity where datname = current_database() and usename = 'tickwork_worker'"
+    )
+    for row in rows:
+        os.kill(row["pid"], signal.SIGSTOP)
+    return [row["pid"] for row in rows]
+
+
+def test_a_server_that_is_at_work_for_too_long_is_told_to_stop(world: World) -> None:
+    database = Database(world.worker_url, max_silence=0.5)
+
+    with pytest.raises(Unavailable, match="the database said nothing"):
+        database.rows("select pg_sleep(86400)", {})
+
+    sleeping = "select count(*) from pg_stat_activity where query like 'select pg_sleep%%' and state = 'active'"
+    until(lambda: world.value(sleeping) == 0)
+    assert database.rows("select 1 as one", {}) == [{"one": 1}]
+    database.close()
