@@ -29,10 +29,7 @@ create function public.hold_job(job_id uuid, lease_token uuid)
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.hold_job(hold_job.job_id, hold_job.lease_token);
-$$;
+return tickwork.hold_job(job_id, lease_token);
 
 comment on function public.hold_job is
   'running -> running. Until the end of the transaction nobody else settles the job, and the rows of its tenant are '

@@ -49,7 +49,6 @@ create function tickwork.put_secret(
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   kept_in uuid;

@@ -40,11 +40,7 @@ create function public.redeliver_webhook(webhook_delivery_id uuid)
 returns public.webhook_deliveries
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.redeliver_webhook(redeliver_webhook.webhook_delivery_id);
-$$;
+return tickwork.redeliver_webhook(webhook_delivery_id);
 
 comment on function public.redeliver_webhook is
   '-> queued. Makes a delivery that was delivered or has failed once more, under the same ids. Raises TWDLV, TWSTA.';
@@ -93,12 +89,7 @@ create function public.redeliver_webhooks(
 returns integer
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.redeliver_webhooks(
-    redeliver_webhooks.webhook_endpoint_id, redeliver_webhooks.since, redeliver_webhooks.only_failed
-  );
-$$;
+return tickwork.redeliver_webhooks(webhook_endpoint_id, since, only_failed);
 
 comment on function public.redeliver_webhooks is
   '-> queued. Makes all deliveries of an endpoint since a time once more that have failed, or, with only_failed => '
@@ -108,7 +99,6 @@ create function tickwork.redeliver(delivery_ids uuid[])
 returns setof uuid
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   again uuid[];
@@ -129,9 +119,7 @@ begin
   into again
   from put_back;
 
-  if again is not null then
-    perform tickwork.enqueue_deliveries(again);
-  end if;
+  perform tickwork.enqueue_deliveries(again);
 
   return query
   select *
@@ -143,7 +131,6 @@ create function tickwork.lock_endpoint_for_caller(webhook_endpoint_id uuid)
 returns public.webhook_endpoints
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   endpoint public.webhook_endpoints;
@@ -204,11 +191,7 @@ create function public.test_webhook(webhook_endpoint_id uuid)
 returns public.webhook_deliveries
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.test_webhook(test_webhook.webhook_endpoint_id);
-$$;
+return tickwork.test_webhook(webhook_endpoint_id);
 
 comment on function public.test_webhook is
   '-> queued. Sends the event webhook_endpoint.test to one endpoint, whatever its filters say, and answers the '
