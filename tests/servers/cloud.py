@@ -186,6 +186,25 @@ class Cloud:
         requests.send_content(file.served or file.content, wanted)
 
 
+class CloudWithFolders(Cloud):
+    """One where a folder is an item with an id, and the feed names what has changed by its id."""
+
+    def __init__(self, root_id: str) -> None:
+        super().__init__()
+        self.folders = {"": root_id}
+        self.feed: list[tuple[str, str]] = []
+
+    def note(self, file: File) -> None:
+        self.make_folder(file.path.rpartition("/")[0])
+        self.feed.append(("file", file.id))
+
+    def make_folder(self, path: str) -> None:
+        if path not in self.folders:
+            self.make_folder(path.rpartition("/")[0])
+            self.folders[path] = f"folder{len(self.folders)}"
+            self.feed.append(("folder", self.folders[path]))
+
+
 class Requests(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # What is small goes out at once.

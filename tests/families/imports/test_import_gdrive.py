@@ -1,28 +1,13 @@
 """import_gdrive: what is special about Google Drive."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.servers.cloud import Asked, Bytes, Generated, Requests, cut_after, running, saying
+from tests.servers.cloud import Asked, Bytes, Generated, Requests, cut_after, saying
 from tests.servers.drive import MAX_EXPORT_BYTES, Drive, refusal
 from tests.world import World
 from tests.world.office import Office
 
 NATIVE = "application/vnd.google-apps."
-
-
-@pytest.fixture
-def drive() -> Iterator[Drive]:
-    cloud = Drive()
-    with running(cloud):
-        yield cloud
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, drive: Drive, monkeypatch: pytest.MonkeyPatch) -> Office:
-    return Office(world, tmp_path, {"gdrive": drive}, monkeypatch)
 
 
 def test_googles_own_documents_are_exported(office: Office, drive: Drive) -> None:

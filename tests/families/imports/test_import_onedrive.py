@@ -1,26 +1,11 @@
 """import_onedrive: what is special about Microsoft Graph."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.servers.cloud import Asked, Bytes, Requests, running, saying
+from tests.servers.cloud import Asked, Bytes, Requests, saying
 from tests.servers.graph import Graph
 from tests.world import World
 from tests.world.office import Office
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    cloud = Graph()
-    with running(cloud):
-        yield cloud
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Office:
-    return Office(world, tmp_path, {"onedrive": graph}, monkeypatch)
 
 
 def test_bytes_come_from_a_preauthorised_url_that_gets_no_token(office: Office, graph: Graph) -> None:
