@@ -234,15 +234,10 @@ volatile
 security definer -- nobody may write events itself
 set search_path = ''
 as $$
-declare
-  tenant_id constant uuid := tickwork.held_tenant();
 begin
-  if tenant_id is null then
-    raise exception 'no job is held in this transaction'
-      using errcode = 'TWLSE', hint = 'Call hold_job first.';
-  end if;
-
-  return tickwork.add_event(tenant_id, emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
+  return tickwork.add_event(
+    tickwork.tenant_of_held_job(), emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload
+  );
 end
 $$;
 

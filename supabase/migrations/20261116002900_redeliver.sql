@@ -9,7 +9,6 @@ set search_path = ''
 as $$
 declare
   delivery public.webhook_deliveries;
-  endpoint public.webhook_endpoints;
 begin
   select * into delivery
   from public.webhook_deliveries
@@ -20,12 +19,11 @@ begin
     perform tickwork.raise_no_delivery(redeliver_webhook.webhook_delivery_id);
   end if;
 
-  endpoint := tickwork.lock_endpoint_for_caller(delivery.webhook_endpoint_id);
+  perform tickwork.lock_endpoint_for_caller(delivery.webhook_endpoint_id);
 
-  if endpoint.status <> 'active' or not exists (select from tickwork.redeliver(array[delivery.id])) then
-    raise exception 'delivery % cannot be made again: %', delivery.id,
-      case endpoint.status when 'active' then 'it is still pending' else 'its endpoint is disabled' end
-      using errcode = 'TWSTA', hint = 'Wait for its next attempt, or enable the endpoint.';
+  if not exists (select from tickwork.redeliver(array[delivery.id])) then
+    raise exception 'delivery % is still pending', delivery.id
+      using errcode = 'TWSTA', hint = 'Wait for its next attempt.';
   end if;
 
   select * into delivery
@@ -58,11 +56,6 @@ declare
   );
 begin
   perform tickwork.check_run_at(redeliver_webhooks.since);
-
-  if endpoint.status <> 'active' then
-    raise exception 'endpoint % is disabled', endpoint.id
-      using errcode = 'TWSTA', hint = 'Enable it first.';
-  end if;
 
   return (
     select count(*)
@@ -141,11 +134,16 @@ begin
     and tickwork.may_act_for(webhook_endpoints.tenant_id)
   for no key update;
 
-  -- The same answer for a foreign and a missing one: ids are nobody else's business.
+  -- The same error for a foreign and a missing endpoint: nobody learns which ids exist.
   if not found then
     raise exception 'webhook_endpoint_id: there is no endpoint %',
       coalesce(lock_endpoint_for_caller.webhook_endpoint_id::text, 'null')
       using errcode = 'TWEND', hint = 'webhook_endpoints shows those that you may see.';
+  end if;
+
+  if endpoint.status <> 'active' then
+    raise exception 'endpoint % is disabled', endpoint.id
+      using errcode = 'TWSTA', hint = 'Enable it first.';
   end if;
 
   perform tickwork.wait_for_disk();
@@ -164,11 +162,6 @@ declare
   endpoint constant public.webhook_endpoints := tickwork.lock_endpoint_for_caller(test_webhook.webhook_endpoint_id);
   delivery public.webhook_deliveries;
 begin
-  if endpoint.status <> 'active' then
-    raise exception 'endpoint % is disabled', endpoint.id
-      using errcode = 'TWSTA', hint = 'Enable it first.';
-  end if;
-
   with event as (
     insert into public.events (tenant_id, type, aggregate, payload)
     values (

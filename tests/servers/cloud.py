@@ -139,6 +139,9 @@ class Cloud:
     def note(self, file: File) -> None:
         """For the feed of changes."""
 
+    def delete(self, path: str) -> None:
+        raise NotImplementedError
+
     def troubled(self, path: str, *replies: Reply) -> None:
         """The next requests whose path begins so are answered by these."""
         self.trouble += [(path, reply) for reply in replies]

@@ -168,18 +168,6 @@ def test_a_token_that_google_has_forgotten_begins_anew(office: Office, drive: Dr
     assert drive.downloads == {"/papers/one.txt": 1, "/papers/text": 1, "/papers/two.txt": 1}
 
 
-def test_removed_files_leave_their_documents(office: Office, drive: Drive) -> None:
-    drive.put("/papers/one.txt", b"one")
-    connector = office.connect("gdrive")
-    office.bring(connector, "/papers")
-
-    drive.delete("/papers/one.txt")
-    office.bring(connector, "/papers")
-
-    assert [item["status"] for item in office.items()] == ["gone"]
-    assert [*office.documents()] == ["one.txt"]
-
-
 def test_bytes_that_google_says_we_have_are_not_even_fetched(office: Office, drive: Drive) -> None:
     drive.put("/papers/one.bin", Generated(100_000))
     drive.put("/papers/two.bin", Generated(100_000))

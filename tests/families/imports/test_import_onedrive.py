@@ -98,18 +98,6 @@ def test_a_file_that_never_holds_still_is_left_to_a_later_import(office: Office,
     assert graph.downloads.total() < 10
 
 
-def test_deleted_items_leave_their_documents(office: Office, graph: Graph) -> None:
-    graph.put("/papers/one.txt", b"one")
-    connector = office.connect("onedrive")
-    office.bring(connector, "/papers")
-
-    graph.delete("/papers/one.txt")
-    office.bring(connector, "/papers")
-
-    assert [item["status"] for item in office.items()] == ["gone"]
-    assert [*office.documents()] == ["one.txt"]
-
-
 def test_notebooks_and_shortcuts_are_named(office: Office, graph: Graph) -> None:
     notebook, shortcut = graph.put("/papers/notes", b""), graph.put("/papers/of a friend.txt", b"")
     notebook.extra |= {"package": {"type": "oneNote"}, "file": {}, "malware": {}}
