@@ -2,10 +2,9 @@
 
 import hashlib
 import hmac
-import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tickwork.client import Client
@@ -16,6 +15,7 @@ from tickwork.logs import log
 from tickwork.serve.bodies import BodyRefused, body_of
 from tickwork.settings import Settings
 from tickwork.tools.channel_tokens import channel_token
+from tickwork.tools.json_object import json_object
 
 if TYPE_CHECKING:
     from flask import Request
@@ -98,14 +98,14 @@ def check_signature(signature: str, body: bytes, secret: str | None) -> None:
 
 
 def accounts_in(body: bytes) -> list[str]:
-    listed = parsed(body).get("list_folder")
+    listed = json_object(body).get("list_folder")
     accounts = listed.get("accounts") if isinstance(listed, dict) else None
     return [each for each in accounts or [] if isinstance(each, str) and "\0" not in each][:MAX_AT_ONCE]
 
 
 def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
     """Those whose notifications prove themselves; one that does not spoils none of the others, but is no success."""
-    value = parsed(body).get("value")
+    value = json_object(body).get("value")
     states = [each.get("clientState") for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     known = []
     for state in dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE]):
@@ -132,11 +132,3 @@ def checked(token: str, provider: str, settings: Settings) -> UUID:
     if not any(equal):
         raise Refused("the token is wrong")
     return connector_id
-
-
-def parsed(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
