@@ -21,22 +21,27 @@ FILES = {
 }
 
 WIDTH = 100
+INDENT = "    "
 
 HEAD = """\
 -- What the payloads of our own types have to look like, made by `make schemas` from the payload models of the handlers.
 """
 UPDATE = """
 update public.job_types
-set payload_schema = '{schema}'
-where job_types.key in ({types});
+set payload_schema = shipped.schema
+from (
+  values
+{rows}
+) as shipped(types, schema)
+where job_types.key = any (shipped.types);
 """
 
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     for name, of_module in FILES.items():
-        updates = (update(schema, types) for schema, types in shipped_schemas(of_module))
-        (folder / name).write_text(HEAD + "".join(updates))
+        rows = ",\n".join(row(schema, types) for schema, types in shipped_schemas(of_module))
+        (folder / name).write_text(HEAD + UPDATE.format(rows=rows))
 
 
 def shipped_schemas(of_module: tuple[str, ...]) -> list[tuple[Schema, list[str]]]:
@@ -62,8 +67,10 @@ def shipped_handlers(family: str) -> Iterator[tuple[str, Handler[Any]]]:
             yield type, handler
 
 
-def update(schema: Schema, types: list[str]) -> str:
-    return UPDATE.format(schema=laid_out(schema).replace("'", "''"), types=", ".join(f"'{type}'" for type in types))
+def row(schema: Schema, types: list[str]) -> str:
+    keys = ", ".join(f"'{type}'" for type in types)
+    text = laid_out(schema, INDENT).replace("'", "''")
+    return f"{INDENT}(array[{keys}], jsonb '{text}')"
 
 
 def laid_out(value: Any, indent: str = "") -> str:

@@ -108,10 +108,8 @@ begin
 end
 $$;
 
-create trigger note_update
-before update on public.job_types
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.job_types
+for each row execute function tickwork.note_update();
 
 create function tickwork.check_job_type()
 returns trigger

@@ -5,7 +5,6 @@ create function tickwork.after_end(job_ids uuid[], are_done boolean)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   if not after_end.are_done and to_regproc('tickwork.end_extractions') is not null then
@@ -37,7 +36,6 @@ create function tickwork.on_tick()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   if to_regproc('tickwork.enqueue_late_deliveries') is not null then
