@@ -17,6 +17,8 @@ from tickwork.database.migrate import migrate
 from tickwork_local.launch import die_with_parent
 from tickwork_local.postgres import Server, embedded_binaries, running_postgres
 
+pytest_plugins = ["tests.world.clouds"]
+
 TEMPLATE = "template_tickwork"
 NUMBERS = count(1)
 

@@ -15,20 +15,26 @@ from tickwork.jobs.payload_schema import Schema, payload_schema_of
 FILE = Path(__file__).parents[2] / "supabase" / "migrations" / "20261116005000_shipped_schemas.sql"
 
 WIDTH = 100
+INDENT = "    "
 
 HEAD = """\
 -- What the payloads of our own types have to look like, made by `make schemas` from the payload models of the handlers.
 """
 UPDATE = """
 update public.job_types
-set payload_schema = '{schema}'
-where job_types.key in ({types});
+set payload_schema = shipped.schema
+from (
+  values
+{rows}
+) as shipped(types, schema)
+where job_types.key = any (shipped.types);
 """
 
 
 def main() -> None:
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
-    file.write_text(HEAD + "".join(update(schema, types) for schema, types in shipped_schemas()))
+    rows = ",\n".join(row(schema, types) for schema, types in shipped_schemas())
+    file.write_text(HEAD + UPDATE.format(rows=rows))
 
 
 def shipped_schemas() -> list[tuple[Schema, list[str]]]:
@@ -53,8 +59,10 @@ def shipped_handlers() -> Iterator[tuple[str, Handler[Any]]]:
                 yield module.name, handler
 
 
-def update(schema: Schema, types: list[str]) -> str:
-    return UPDATE.format(schema=laid_out(schema).replace("'", "''"), types=", ".join(f"'{type}'" for type in types))
+def row(schema: Schema, types: list[str]) -> str:
+    keys = ", ".join(f"'{type}'" for type in types)
+    text = laid_out(schema, INDENT).replace("'", "''")
+    return f"{INDENT}(array[{keys}], jsonb '{text}')"
 
 
 def laid_out(value: Any, indent: str = "") -> str:

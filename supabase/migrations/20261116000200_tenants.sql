@@ -287,7 +287,5 @@ begin
 end
 $$;
 
-create trigger follow_tenant
-after insert or update of weight, max_running on public.organizations
-for each row
-execute function tickwork.follow_tenant();
+create trigger follow_tenant after insert or update of weight, max_running on public.organizations
+for each row execute function tickwork.follow_tenant();

@@ -18,13 +18,7 @@ create index waiting_in_order on tickwork.waiting (family, type, tenant_number, 
 create index waiting_in_a_lane on tickwork.waiting (family, tenant_number, lane) where lane is not null;
 
 create table tickwork.parked (
-  family text collate "C" not null,
-  type text collate "C" not null,
-  tenant_number bigint not null,
-  priority integer not null,
-  run_at timestamptz not null,
-  job_id uuid not null,
-  lane text collate "C",
+  like tickwork.waiting,
   wake_at timestamptz not null
 )
 with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
@@ -182,7 +176,5 @@ begin
 end
 $$;
 
-create trigger forget_tenant
-after delete on tickwork.tenants
-for each row
-execute function tickwork.forget_tenant();
+create trigger forget_tenant after delete on tickwork.tenants
+for each row execute function tickwork.forget_tenant();

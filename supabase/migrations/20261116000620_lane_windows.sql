@@ -160,19 +160,32 @@ $$;
 
 create function tickwork.park_lane(family text, tenant_number bigint, lane text)
 returns void
+language plpgsql
+volatile
+as $$
+begin
+  perform tickwork.park_jobs(array(
+    select waiting.ctid
+    from tickwork.waiting
+    where waiting.family = park_lane.family
+      and waiting.tenant_number = park_lane.tenant_number
+      and waiting.lane = park_lane.lane
+    for update skip locked
+  ));
+end
+$$;
+
+comment on function tickwork.park_lane is
+  'Moves the jobs of a lane from waiting to parked. One that a claim is taking right now still runs.';
+
+create function tickwork.park_jobs(places tid[])
+returns void
 language sql
 volatile
 as $$
   with taken as (
     delete from tickwork.waiting
-    where waiting.ctid = any (array(
-      select standing.ctid
-      from tickwork.waiting as standing
-      where standing.family = park_lane.family
-        and standing.tenant_number = park_lane.tenant_number
-        and standing.lane = park_lane.lane
-      for update skip locked
-    ))
+    where waiting.ctid = any (park_jobs.places)
     returning waiting.*
   )
   insert into tickwork.parked (family, type, tenant_number, priority, run_at, job_id, lane, wake_at)
@@ -180,6 +193,3 @@ as $$
     taken.family, taken.type, taken.tenant_number, taken.priority, taken.run_at, taken.job_id, taken.lane, 'infinity'
   from taken;
 $$;
-
-comment on function tickwork.park_lane is
-  'Moves the jobs of a lane from waiting to parked. One that a claim is taking right now still runs.';

@@ -160,12 +160,8 @@ begin
 end
 $$;
 
-create trigger share_out_allowances
-after insert on public.organizations
-for each row
-execute function tickwork.share_out_allowances();
+create trigger share_out_allowances after insert on public.organizations
+for each row execute function tickwork.share_out_allowances();
 
-create trigger renew_allowances
-after update of max_queued on public.organizations
-for each row
-execute function tickwork.share_out_allowances();
+create trigger renew_allowances after update of max_queued on public.organizations
+for each row execute function tickwork.share_out_allowances();

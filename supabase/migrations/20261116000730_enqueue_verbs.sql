@@ -115,11 +115,10 @@ create function public.enqueue_jobs(jobs jsonb)
 returns setof tickwork.enqueued_jobs
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.enqueue_jobs(enqueue_jobs.jobs);
-$$;
+  from tickwork.enqueue_jobs(jobs);
+end;
 
 comment on function public.enqueue_jobs is
   '-> queued. Takes an array of objects whose fields are the parameters of enqueue_job, and returns one row for each, '

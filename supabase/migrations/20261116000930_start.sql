@@ -205,19 +205,3 @@ $$;
 
 comment on function tickwork.admit_to_lanes is
   'Those of the jobs that their lanes let start. The others are parked until their lane has room.';
-
-create function tickwork.park_jobs(places tid[])
-returns void
-language sql
-volatile
-as $$
-  with taken as (
-    delete from tickwork.waiting
-    where waiting.ctid = any (park_jobs.places)
-    returning waiting.*
-  )
-  insert into tickwork.parked (family, type, tenant_number, priority, run_at, job_id, lane, wake_at)
-  select
-    taken.family, taken.type, taken.tenant_number, taken.priority, taken.run_at, taken.job_id, taken.lane, 'infinity'
-  from taken;
-$$;

@@ -79,13 +79,10 @@ create function public.claim_next_job(
 returns setof public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.claim_jobs(
-    claim_next_job.family, claim_next_job.worker_id, 1, claim_next_job.lease_seconds, claim_next_job.types
-  );
-$$;
+  from tickwork.claim_jobs(family, worker_id, 1, lease_seconds, types);
+end;
 
 create function public.claim_jobs(
   family text,
@@ -97,13 +94,10 @@ create function public.claim_jobs(
 returns setof public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.claim_jobs(
-    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types
-  );
-$$;
+  from tickwork.claim_jobs(family, worker_id, max_jobs, lease_seconds, types);
+end;
 
 comment on function public.claim_next_job is
   'queued -> running. Leases the next due job of one family to the caller, under a fresh lease_token; no row means '

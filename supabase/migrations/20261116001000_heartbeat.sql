@@ -88,11 +88,10 @@ create function public.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.heartbeat_jobs(heartbeat_jobs.heartbeats);
-$$;
+  from tickwork.heartbeat_jobs(heartbeats);
+end;
 
 create function public.heartbeat_job(
   job_id uuid,

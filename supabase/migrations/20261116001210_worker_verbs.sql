@@ -168,14 +168,10 @@ create function public.complete_job(
 returns public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.settle_one(jsonb_build_object(
-    'job_id', complete_job.job_id, 'lease_token', complete_job.lease_token, 'status', 'done',
-    'result', complete_job.result, 'follow_ups', complete_job.follow_ups, 'logs', complete_job.logs
-  ));
-$$;
+return tickwork.settle_one(jsonb_build_object(
+  'job_id', job_id, 'lease_token', lease_token, 'status', 'done',
+  'result', result, 'follow_ups', follow_ups, 'logs', logs
+));
 
 comment on function public.complete_job is
   'running -> done. Stores the result and enqueues the follow-ups, for the job''s own tenant, in the same transaction. '
@@ -195,16 +191,12 @@ create function public.fail_job(
 returns public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.settle_one(jsonb_build_object(
-    'job_id', fail_job.job_id, 'lease_token', fail_job.lease_token, 'status', 'failed',
-    'error', fail_job.error, 'retryable', coalesce(fail_job.retryable, true),
-    'retry_after_seconds', fail_job.retry_after_seconds, 'logs', fail_job.logs,
-    'exit_code', fail_job.exit_code, 'stdout_tail', fail_job.stdout_tail, 'stderr_tail', fail_job.stderr_tail
-  ));
-$$;
+return tickwork.settle_one(jsonb_build_object(
+  'job_id', job_id, 'lease_token', lease_token, 'status', 'failed',
+  'error', error, 'retryable', coalesce(retryable, true),
+  'retry_after_seconds', retry_after_seconds, 'logs', logs,
+  'exit_code', exit_code, 'stdout_tail', stdout_tail, 'stderr_tail', stderr_tail
+));
 
 comment on function public.fail_job is
   'running -> queued, failed, dead or cancelled. error is {code, message} and whatever details the attempt should '
@@ -217,14 +209,10 @@ create function public.release_job(job_id uuid, lease_token uuid, delay_seconds 
 returns public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.settle_one(jsonb_build_object(
-    'job_id', release_job.job_id, 'lease_token', release_job.lease_token, 'status', 'released',
-    'delay_seconds', release_job.delay_seconds
-  ));
-$$;
+return tickwork.settle_one(jsonb_build_object(
+  'job_id', job_id, 'lease_token', lease_token, 'status', 'released',
+  'delay_seconds', delay_seconds
+));
 
 comment on function public.release_job is
   'running -> queued, or cancelled if cancel was requested. Gives the job back without spending the attempt: '

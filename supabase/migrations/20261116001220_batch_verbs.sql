@@ -18,11 +18,10 @@ create function public.settle_jobs(outcomes jsonb)
 returns table (job_id uuid, is_held boolean, status text)
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.settle_jobs(settle_jobs.outcomes);
-$$;
+  from tickwork.settle_jobs(outcomes);
+end;
 
 comment on function public.settle_jobs is
   'running -> done, queued, failed, dead or cancelled. Completes, fails and releases many jobs in one statement: an '

@@ -29,10 +29,7 @@ create function public.hold_job(job_id uuid, lease_token uuid)
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.hold_job(hold_job.job_id, hold_job.lease_token);
-$$;
+return tickwork.hold_job(job_id, lease_token);
 
 comment on function public.hold_job is
   'running -> running. Until the end of the transaction nobody else settles the job, and the rows of its tenant are '
@@ -55,3 +52,22 @@ $$;
 comment on function tickwork.held_tenant is
   'The tenant of the job held by hold_job in this transaction, or null. For the policies of tables that handlers '
   'touch: using (tenant_id = (select tickwork.held_tenant())).';
+
+create function tickwork.tenant_of_held_job()
+returns uuid
+language plpgsql
+stable
+as $$
+declare
+  tenant_id constant uuid := tickwork.held_tenant();
+begin
+  if tenant_id is null then
+    raise exception 'no job is held in this transaction'
+      using errcode = 'TWLSE', hint = 'Call hold_job first. If that was refused, drop the result.';
+  end if;
+
+  return tenant_id;
+end
+$$;
+
+comment on function tickwork.tenant_of_held_job is 'The same where there must be one. Raises TWLSE.';

@@ -50,7 +50,6 @@ create function tickwork.resolve_filter(wanted tickwork.job_filter)
 returns tickwork.job_filter
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
   if wanted.status not in ('queued', 'running', 'done', 'failed', 'dead', 'cancelled') then

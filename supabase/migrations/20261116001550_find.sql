@@ -5,7 +5,6 @@ create function tickwork.find_jobs(wanted tickwork.job_filter, max_jobs integer)
 returns uuid[]
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   many constant integer := 10000;
@@ -71,7 +70,6 @@ create function tickwork.unfinished_jobs(wanted tickwork.job_filter, most intege
 returns uuid[]
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   ids uuid[];
@@ -103,7 +101,6 @@ create function tickwork.jobs_by_key(wanted tickwork.job_filter, most integer)
 returns uuid[]
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   ids uuid[];
@@ -151,7 +148,6 @@ create function tickwork.search_jobs(
 returns uuid[]
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   ids uuid[];

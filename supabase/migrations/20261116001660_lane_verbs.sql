@@ -28,13 +28,10 @@ create function public.hold_lane(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.check_lane(hold_lane.family, hold_lane.tenant_id, hold_lane.lane);
-  select tickwork.hold_lane(
-    hold_lane.family, hold_lane.tenant_id, hold_lane.lane, hold_lane.held_until, hold_lane.reason
-  );
-$$;
+begin atomic
+  select tickwork.check_lane(family, tenant_id, lane);
+  select tickwork.hold_lane(family, tenant_id, lane, held_until, reason);
+end;
 
 comment on function public.hold_lane is
   'queued -> queued. No job of the lane starts before that time; they spend no attempts, and explain_job says why. '
@@ -101,11 +98,10 @@ create function public.release_lane(family text, tenant_id uuid, lane text)
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.check_lane(release_lane.family, release_lane.tenant_id, release_lane.lane);
-  select tickwork.release_lane(release_lane.family, release_lane.tenant_id, release_lane.lane);
-$$;
+begin atomic
+  select tickwork.check_lane(family, tenant_id, lane);
+  select tickwork.release_lane(family, tenant_id, lane);
+end;
 
 comment on function public.release_lane is
   'queued -> queued. Ends a hold; if the lane is not held it changes nothing. Raises TWARG, TWKEY, TWBIG, TWTNT.';
@@ -120,13 +116,10 @@ create function public.limit_lane(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.check_lane(limit_lane.family, limit_lane.tenant_id, limit_lane.lane);
-  select tickwork.limit_lane(
-    limit_lane.family, limit_lane.tenant_id, limit_lane.lane, limit_lane.max_running, limit_lane.starts_per_minute
-  );
-$$;
+begin atomic
+  select tickwork.check_lane(family, tenant_id, lane);
+  select tickwork.limit_lane(family, tenant_id, lane, max_running, starts_per_minute);
+end;
 
 comment on function public.limit_lane is
   'queued -> queued. From now on at most max_running jobs of the lane run at once, and starts_per_minute start in a '

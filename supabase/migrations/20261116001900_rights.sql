@@ -4,7 +4,6 @@ create function tickwork.close_functions()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   routine record;

@@ -44,10 +44,8 @@ create unique index documents_of_their_tenant on public.documents (tenant_id, id
 create unique index documents_by_path on public.documents (tenant_id, vault_path);
 create index documents_by_content on public.documents (tenant_id, sha256) where sha256 is not null;
 
-create trigger note_update
-before update on public.documents
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.documents
+for each row execute function tickwork.note_update();
 
 create table public.extractions (
   id uuid primary key default gen_random_uuid(),
@@ -85,10 +83,8 @@ comment on column public.extractions.consent_given_at is
 create index extractions_of_a_document on public.extractions (document_id, created_at);
 create index extractions_by_job on public.extractions (job_id);
 
-create trigger note_update
-before update on public.extractions
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.extractions
+for each row execute function tickwork.note_update();
 
 create table public.document_chunks (
   document_id uuid not null,
@@ -130,7 +126,6 @@ create function tickwork.lock_document_for_caller(document_id uuid)
 returns public.documents
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   document public.documents;

@@ -36,26 +36,44 @@ return coalesce(
   end))::integer
 );
 
+create function tickwork.extraction_engine(engine text)
+returns public.extraction_engines
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  found_engine public.extraction_engines;
+begin
+  select * into found_engine
+  from public.extraction_engines
+  where extraction_engines.key = extraction_engine.engine;
+
+  if not found then
+    raise exception 'engine: there is no engine %', quote_nullable(extraction_engine.engine)
+      using errcode = 'TWARG', hint = 'extraction_engines lists them: local, unstructured_fast, unstructured_hires.';
+  end if;
+
+  return found_engine;
+end
+$$;
+
 create function public.estimate_extraction(document_id uuid, engine text default 'local')
 returns table (pages integer, cost_cents integer, needs_consent boolean, is_exact boolean)
 language plpgsql
 stable
 set search_path = ''
 as $$
+declare
+  asked_for constant public.extraction_engines := tickwork.extraction_engine(estimate_extraction.engine);
 begin
-  if not exists (select from public.extraction_engines where extraction_engines.key = estimate_extraction.engine) then
-    raise exception 'engine: there is no engine %', quote_nullable(estimate_extraction.engine)
-      using errcode = 'TWARG', hint = 'extraction_engines lists them: local, unstructured_fast, unstructured_hires.';
-  end if;
-
   return query
   select
     tickwork.estimated_pages(documents),
-    ceil(tickwork.estimated_pages(documents) * extraction_engines.cents_per_page)::integer,
-    extraction_engines.needs_consent,
+    ceil(tickwork.estimated_pages(documents) * asked_for.cents_per_page)::integer,
+    asked_for.needs_consent,
     documents.page_count is not null
   from public.documents
-  join public.extraction_engines on extraction_engines.key = estimate_extraction.engine
   where documents.id = estimate_extraction.document_id;
 
   if not found then
@@ -78,19 +96,10 @@ set search_path = ''
 as $$
 declare
   document constant public.documents := tickwork.lock_document_for_caller(request_extraction.document_id);
-  asked_for public.extraction_engines;
+  asked_for constant public.extraction_engines := tickwork.extraction_engine(request_extraction.engine);
   extraction public.extractions;
   job tickwork.enqueued_jobs;
 begin
-  select * into asked_for
-  from public.extraction_engines
-  where extraction_engines.key = request_extraction.engine;
-
-  if not found then
-    raise exception 'engine: there is no engine %', quote_nullable(request_extraction.engine)
-      using errcode = 'TWARG', hint = 'extraction_engines lists them: local, unstructured_fast, unstructured_hires.';
-  end if;
-
   if asked_for.needs_consent and request_extraction.consent is not true then
     raise exception 'consent: % sends the document to a third party', asked_for.label
       using errcode = 'TWCON', hint = 'Ask whoever may decide that and call again with consent => true, or take local.';
@@ -146,16 +155,7 @@ create function public.request_extraction(
 returns public.extractions
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.request_extraction(
-    request_extraction.document_id,
-    request_extraction.engine,
-    request_extraction.consent,
-    request_extraction.priority
-  );
-$$;
+return tickwork.request_extraction(document_id, engine, consent, priority);
 
 comment on function public.request_extraction is
   '-> queued. Has the text of a document read: records who agreed and what it may cost, and enqueues extract_document. '
@@ -166,7 +166,6 @@ create function tickwork.end_extractions(job_ids uuid[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   -- Nearly always there is none: then nothing else is looked up, however many jobs have ended.
@@ -220,5 +219,5 @@ revoke all on public.document_overview from public, anon, authenticated, service
 grant select on public.document_overview to authenticated, service_role;
 
 select tickwork.open_verbs('authenticated, service_role', array[
-  'estimated_pages', 'estimate_extraction', 'request_extraction'
+  'estimated_pages', 'extraction_engine', 'estimate_extraction', 'request_extraction'
 ]);

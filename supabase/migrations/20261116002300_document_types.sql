@@ -43,10 +43,8 @@ comment on column public.document_types.evidence is
   'against it if negative. "mietvertr" is all words that begin so, "*vertrag" all that contain it, "^rechnung" one in '
   'a heading or the file''s name. What a tenant''s own type says is added to what the type of the same key says.';
 
-create trigger note_update
-before update on public.document_types
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.document_types
+for each row execute function tickwork.note_update();
 
 create table public.document_words (
   document_id uuid primary key,
@@ -143,11 +141,7 @@ create function public.correct_document_type(document_id uuid, doc_type text)
 returns public.documents
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.correct_document_type(correct_document_type.document_id, correct_document_type.doc_type);
-$$;
+return tickwork.correct_document_type(document_id, doc_type);
 
 comment on function public.correct_document_type is
   'Sets what a document is, on a member''s word, and the folder where such documents belong. From then on the '

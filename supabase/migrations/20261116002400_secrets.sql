@@ -49,7 +49,6 @@ create function tickwork.put_secret(
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   kept_in uuid;
@@ -233,13 +232,8 @@ security definer -- nobody may touch secrets
 set search_path = ''
 as $$
 begin
-  if tickwork.held_tenant() is null then
-    raise exception 'no job is held in this transaction'
-      using errcode = 'TWLSE', hint = 'Call hold_job first. If that was refused, drop the result.';
-  end if;
-
   perform tickwork.put_secret(
-    tickwork.held_tenant(), keep_secret.owner, keep_secret.name, keep_secret.value, keep_secret.is_sealed,
+    tickwork.tenant_of_held_job(), keep_secret.owner, keep_secret.name, keep_secret.value, keep_secret.is_sealed,
     keep_secret.expires_at
   );
 end

@@ -4,7 +4,6 @@ create function tickwork.hears(event_types text[], type text)
 returns boolean
 language sql
 immutable
-set search_path = ''
 as $$
   select cardinality(hears.event_types) = 0
     or exists (
@@ -99,10 +98,8 @@ create unique index webhook_endpoints_of_their_tenant on public.webhook_endpoint
 create index webhook_endpoints_that_hear_of_jobs on public.webhook_endpoints (tenant_id)
 where hears_of_jobs and status = 'active';
 
-create trigger note_update
-before update on public.webhook_endpoints
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.webhook_endpoints
+for each row execute function tickwork.note_update();
 
 create function tickwork.count_endpoints()
 returns trigger
@@ -124,10 +121,8 @@ begin
 end
 $$;
 
-create trigger count_endpoints
-before insert on public.webhook_endpoints
-for each row
-execute function tickwork.count_endpoints();
+create trigger count_endpoints before insert on public.webhook_endpoints
+for each row execute function tickwork.count_endpoints();
 
 select tickwork.guard_table(
   'public.webhook_endpoints',

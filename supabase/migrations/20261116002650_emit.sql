@@ -4,7 +4,6 @@ create function tickwork.add_event(tenant_id uuid, type text, aggregate text, pa
 returns uuid
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   event public.events;
@@ -29,9 +28,7 @@ begin
   into delivery_ids
   from made;
 
-  if delivery_ids is not null then
-    perform tickwork.enqueue_deliveries(delivery_ids);
-  end if;
+  perform tickwork.enqueue_deliveries(delivery_ids);
 
   return event.id;
 end
@@ -45,7 +42,6 @@ create function tickwork.check_event(type text, aggregate text, payload jsonb)
 returns void
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
   if (length(check_event.type) <= 100 and check_event.type ~ '^[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*$') is not true then
@@ -62,9 +58,12 @@ create function tickwork.enqueue_deliveries(delivery_ids uuid[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
+  if enqueue_deliveries.delivery_ids is null then
+    return;
+  end if;
+
   perform tickwork.insert_new_jobs(array(
     select tickwork.new_job(
       webhook_deliveries.tenant_id,
@@ -97,7 +96,6 @@ create function tickwork.enqueue_late_deliveries()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   late_tenant uuid := gen_random_uuid();
@@ -129,7 +127,6 @@ create function tickwork.enqueue_late_deliveries_of(tenant_id uuid)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   most integer;
@@ -163,9 +160,7 @@ begin
   into delivery_ids
   from numbered;
 
-  if delivery_ids is not null then
-    perform tickwork.enqueue_deliveries(delivery_ids);
-  end if;
+  perform tickwork.enqueue_deliveries(delivery_ids);
 end
 $$;
 
@@ -176,7 +171,6 @@ create function tickwork.end_deliveries(job_ids uuid[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   -- Nearly always there is none: then nothing else is looked up, however many jobs have ended.
@@ -227,12 +221,7 @@ create function public.emit_event(tenant_id uuid, type text, aggregate text defa
 returns uuid
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.emit_event(
-    emit_event.tenant_id, emit_event.type, emit_event.aggregate, emit_event.payload
-  );
-$$;
+return tickwork.emit_event(tenant_id, type, aggregate, payload);
 
 comment on function public.emit_event is
   '-> queued. Says that something happened: stores the event and enqueues deliver_webhook for each endpoint of the '
@@ -245,15 +234,10 @@ volatile
 security definer -- nobody may write events itself
 set search_path = ''
 as $$
-declare
-  tenant_id constant uuid := tickwork.held_tenant();
 begin
-  if tenant_id is null then
-    raise exception 'no job is held in this transaction'
-      using errcode = 'TWLSE', hint = 'Call hold_job first.';
-  end if;
-
-  return tickwork.add_event(tenant_id, emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
+  return tickwork.add_event(
+    tickwork.tenant_of_held_job(), emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload
+  );
 end
 $$;
 
@@ -261,10 +245,7 @@ create function public.emit_held_event(type text, aggregate text default null, p
 returns uuid
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.emit_held_event(emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
-$$;
+return tickwork.emit_held_event(type, aggregate, payload);
 
 comment on function public.emit_held_event is
   '-> queued. As emit_event, for the tenant of the job held by hold_job in this transaction: what a handler writes '

@@ -4,7 +4,6 @@ create function tickwork.is_heard_of(tenant_id uuid, type text, event_type text)
 returns boolean
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
   -- Were there an event for each delivery, every delivery would bring another one.
@@ -30,7 +29,6 @@ create function tickwork.result_to_tell(result jsonb)
 returns jsonb
 language sql
 immutable
-set search_path = ''
 as $$
   select case
     when result_to_tell.result is null then '{}'
@@ -52,7 +50,6 @@ create function tickwork.emit_job_events(job_ids uuid[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   perform tickwork.add_event(

@@ -9,7 +9,6 @@ create function tickwork.judge_endpoint(
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   now_open constant boolean := judge_endpoint.verdict in ('down', 'throttled')
@@ -63,7 +62,6 @@ create function tickwork.open_breaker(
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   probes_made constant integer := case (endpoint).breaker when 'open' then (endpoint).probes + 1 else 0 end;
@@ -93,7 +91,6 @@ create function tickwork.close_breaker(endpoint public.webhook_endpoints)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   lane constant text := tickwork.endpoint_lane((endpoint).id);
@@ -122,7 +119,6 @@ create function tickwork.delivery_family()
 returns text
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
   return (select job_types.family from public.job_types where job_types.key = 'deliver_webhook');
@@ -133,7 +129,6 @@ create function tickwork.disable_endpoint(endpoint public.webhook_endpoints, rea
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   update public.webhook_endpoints
@@ -196,10 +191,8 @@ begin
 end
 $$;
 
-create trigger follow_endpoint
-after delete on public.webhook_endpoints
-for each row
-execute function tickwork.follow_endpoint();
+create trigger follow_endpoint after delete on public.webhook_endpoints
+for each row execute function tickwork.follow_endpoint();
 
 create trigger follow_status
 after update of status on public.webhook_endpoints

@@ -86,20 +86,10 @@ create function public.note_delivery(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.note_delivery(
-    note_delivery.webhook_delivery_id,
-    note_delivery.verdict,
-    note_delivery.http_status,
-    note_delivery.response_headers,
-    note_delivery.response_body,
-    note_delivery.latency_ms,
-    note_delivery.error_code,
-    note_delivery.error_message,
-    note_delivery.retry_after_seconds
-  );
-$$;
+return tickwork.note_delivery(
+  webhook_delivery_id, verdict, http_status, response_headers, response_body, latency_ms, error_code, error_message,
+  retry_after_seconds
+);
 
 comment on function public.note_delivery is
   'running -> running. What came of an attempt to deliver, by the delivery''s own job, inside a transaction that '
@@ -110,7 +100,6 @@ create function tickwork.raise_no_delivery(webhook_delivery_id uuid)
 returns void
 language plpgsql
 immutable
-set search_path = ''
 as $$
 begin
   raise exception 'webhook_delivery_id: there is no delivery %', coalesce(webhook_delivery_id::text, 'null')

@@ -4,7 +4,6 @@ create function tickwork.delete_events(ids uuid[])
 returns integer
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   locked uuid[];
@@ -72,10 +71,7 @@ create function public.purge_events(older_than interval, batch_size integer defa
 returns integer
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.purge_events(purge_events.older_than, purge_events.batch_size);
-$$;
+return tickwork.purge_events(older_than, batch_size);
 
 comment on function public.purge_events is
   '-> gone. Deletes one batch of the events that happened so long ago, with their deliveries, the oldest first, and '
@@ -100,7 +96,6 @@ create function tickwork.purge_event_portion()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   batch_size constant integer := 200;

@@ -46,10 +46,8 @@ create index connectors_of_a_tenant on public.connectors (tenant_id, created_at,
 create unique index connectors_of_their_tenant on public.connectors (tenant_id, id);
 create index connectors_by_account on public.connectors (provider, account_id) where account_id is not null;
 
-create trigger note_update
-before update on public.connectors
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.connectors
+for each row execute function tickwork.note_update();
 
 create table public.connector_folders (
   connector_id uuid not null,
@@ -117,12 +115,8 @@ begin
 end
 $$;
 
-create trigger make_lane
-after insert on public.connectors
-for each row
-execute function tickwork.make_lane_of_connector();
+create trigger make_lane after insert on public.connectors
+for each row execute function tickwork.make_lane_of_connector();
 
-create trigger forget_connector
-after delete on public.connectors
-for each row
-execute function tickwork.forget_connector();
+create trigger forget_connector after delete on public.connectors
+for each row execute function tickwork.forget_connector();

@@ -53,10 +53,8 @@ create index items_to_hand_on on public.imported_items (connector_id) where not 
 create index items_of_a_job on public.imported_items (job_id, status);
 create index items_of_a_document on public.imported_items (tenant_id, document_id);
 
-create trigger note_update
-before update on public.imported_items
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.imported_items
+for each row execute function tickwork.note_update();
 
 select tickwork.guard_table(
   'public.imported_items',

@@ -22,7 +22,6 @@ create function tickwork.enqueue_import(
 returns tickwork.enqueued_jobs
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   payload constant jsonb := jsonb_strip_nulls(jsonb_build_object(
@@ -112,13 +111,7 @@ create function public.request_import(
 returns tickwork.enqueued_jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.request_import(
-    request_import.connector_id, request_import.remote_path, request_import.files, request_import.priority
-  );
-$$;
+return tickwork.request_import(connector_id, remote_path, files, priority);
 
 comment on function public.request_import is
   '-> queued. Imports what is new below remote_path of a connected drive (empty is all of it, null all that was '
@@ -171,10 +164,7 @@ create function public.note_changes(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.note_changes(note_changes.provider, note_changes.account_ids, note_changes.connector_ids);
-$$;
+return tickwork.note_changes(provider, account_ids, connector_ids);
 
 comment on function public.note_changes is
   '-> queued. What a verified notification of a provider leads to: one import for each active connector that is meant, '

@@ -58,7 +58,6 @@ returns bytea
 language plpgsql
 immutable
 strict
-set search_path = ''
 as $$
 declare
   -- What is longer than a block is hashed first; what is shorter is filled up with zeros.
@@ -82,7 +81,6 @@ create function tickwork.call_secret()
 returns text
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   found_secret text;
@@ -112,7 +110,6 @@ create function tickwork.call_function(target tickwork.functions)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   signed_at constant text := extract(epoch from clock_timestamp())::bigint::text;

@@ -4,7 +4,6 @@ create function tickwork.count_due(family text, most integer)
 returns integer
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   types constant text[] := array(
@@ -85,7 +84,6 @@ create function tickwork.wake_function(target tickwork.functions)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   token integer;

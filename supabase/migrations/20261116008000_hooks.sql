@@ -5,7 +5,6 @@ create function tickwork.after_end(job_ids uuid[], are_done boolean)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   if not after_end.are_done then
@@ -32,7 +31,6 @@ create function tickwork.on_tick()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   perform tickwork.enqueue_late_deliveries();

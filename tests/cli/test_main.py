@@ -183,7 +183,7 @@ def test_jobs_are_filtered_and_paged(world: World, ask: Ask) -> None:
     assert f"--after {third.id}" in ask("jobs", "--limit", "1").stdout
     assert ask("jobs", "--type", "other").stdout == "No jobs.\n"
     assert refusal(ask("jobs", "--status", "nonsense")) == "tickwork: status: there is no status 'nonsense'"
-    assert refusal(ask("jobs", "--after", "nonsense")) == "tickwork: after: 'nonsense' is no job id"
+    assert refusal(ask("jobs", "--after", "nonsense")) == "tickwork: after: 'nonsense' is not a job id"
 
 
 def test_what_a_handler_wrote_is_shown_as_it_is(world: World, ask: Ask) -> None:
@@ -221,7 +221,7 @@ def test_a_job_that_is_not_there_is_refused(world: World, tmp_path: Path) -> Non
         unknown, malformed = run_all(given, home=tmp_path)
 
         assert refusal(unknown) == f"tickwork: job_id: there is no job {UNKNOWN}"
-        assert refusal(malformed) == "tickwork: ID: 'nonsense' is no job id"
+        assert refusal(malformed) == "tickwork: ID: 'nonsense' is not a job id"
 
 
 def test_cancel_and_retry_say_what_the_job_is_now(world: World, ask: Ask) -> None:

@@ -79,7 +79,7 @@ REFUSED = {
     f"{URL} --tenant nobody": "tenant: there is no tenant 'nobody'",
 }
 MISSING = {
-    "test x": "ID: 'x' is no id",
+    "test x": "ID: 'x' is not an id",
     f"test {UNKNOWN}": "there is no endpoint",
     f"rotate {UNKNOWN}": "there is no endpoint",
     f"remove {UNKNOWN}": "there is no endpoint",

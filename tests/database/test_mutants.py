@@ -799,8 +799,8 @@ MUTANTS = [
     Mutant(
         "a held lane that stands in the way",
         "tickwork.park_lane",
-        "where standing.family",
-        "where false and standing.family",
+        "where waiting.family",
+        "where false and waiting.family",
         test_lanes.test_a_held_lane_at_the_head_costs_a_claim_nothing,
     ),
     Mutant(

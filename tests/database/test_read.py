@@ -8,8 +8,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.database.test_listing import full, nodes_of
+from tests.database.test_listing import full
 from tests.world import World
+from tests.world.plans import nodes_of
 from tickwork.errors import InvalidRequest, NoSuchJob
 
 __all__ = ["full"]

@@ -18,6 +18,14 @@ from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 PICK = st.integers(0, 1_000_000)
+EXPLORING = settings(
+    max_examples=40,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 @dataclass
@@ -237,12 +245,5 @@ def world_of_verbs(server: Server) -> Iterator[type[Verbs]]:
 def test_any_sequence_of_verbs_follows_the_chart(world_of_verbs: type[Verbs]) -> None:
     run_state_machine_as_test(
         world_of_verbs,
-        settings=settings(
-            max_examples=40,
-            stateful_step_count=40,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
+        settings=EXPLORING,
     )

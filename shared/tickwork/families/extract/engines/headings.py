@@ -28,11 +28,7 @@ class Paragraph:
 
     @cached_property
     def text(self) -> str:
-        text = ""
-        for line in self.lines:
-            for word in line.words:
-                text = joined(text, word)
-        return text.rstrip("\n")
+        return joined(word for line in self.lines for word in line.words).rstrip("\n")
 
     @property
     def style(self) -> tuple[float, bool]:
