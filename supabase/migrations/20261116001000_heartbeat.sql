@@ -4,7 +4,7 @@ create function tickwork.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
 language plpgsql
 volatile
-security definer -- the worker may not update leases itself
+security definer -- the worker may not update leases directly
 set search_path = ''
 as $$
 begin
@@ -18,7 +18,7 @@ begin
     where (beat ->> 'progress')::double precision not between 0 and 1
   ) then
     raise exception 'progress: must be between 0 and 1'
-      using errcode = 'TWARG', hint = 'Divide what is done by what there is to do.';
+      using errcode = 'TWARG', hint = 'Divide the amount of work done by the total amount.';
   end if;
 
   perform tickwork.skip_disk();
@@ -31,7 +31,7 @@ begin
   ),
   held as (
     select lease.job_id, beat.progress, beat.message
-    -- Always in this order, so that two batches of the same jobs cannot deadlock.
+    -- Always in this order, so that two batches with the same jobs cannot deadlock.
     from (select * from beats order by beats.job_id) as beat
     cross join lateral (
       select leases.job_id
@@ -57,7 +57,7 @@ begin
     from extended
     join held on held.job_id = extended.job_id
     where jobs.id = extended.job_id
-      -- Said twice: whichever side the planner starts from, it uses the key.
+      -- Both conditions are needed: whichever side the planner starts from, it uses the key.
       and jobs.id = any (array(select extended.job_id from extended))
     returning jobs.id, jobs.lease_token, jobs.cancel_requested_at
   )
@@ -110,9 +110,9 @@ end
 $$;
 
 comment on function public.heartbeat_job is
-  'running -> running. Extends the lease by the length it was claimed with, notes the progress (0 to 1) and returns '
-  'whether cancel was requested. Raises TWLSE, TWARG.';
+  'running -> running. Extends the lease by its original length, records the progress (0 to 1) and returns whether '
+  'cancel was requested. Raises TWLSE, TWARG.';
 
 comment on function public.heartbeat_jobs is
-  'running -> running. As heartbeat_job, for an array of {job_id, lease_token, progress, message}. '
-  'A lost lease raises nothing: is_held says so. Raises TWARG.';
+  'running -> running. Like heartbeat_job, for an array of {job_id, lease_token, progress, message}. A lost lease does '
+  'not raise: is_held is false. Raises TWARG.';
