@@ -1,5 +1,4 @@
--- What the queue tells families: that jobs may have ended, and that time has passed. The only file of the core that
--- names families.
+-- The hooks of families: jobs may have ended, and time has passed. The only file of the core that names families.
 
 create function tickwork.after_end(job_ids uuid[], are_done boolean)
 returns void
@@ -38,5 +37,4 @@ begin
 end
 $$;
 
-comment on function tickwork.on_tick is
-  'Called by the queue now and then, by claims as well as by cron. Waits for nobody.';
+comment on function tickwork.on_tick is 'Called by the queue regularly, by claims as well as by cron. Never waits.';

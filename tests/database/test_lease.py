@@ -84,7 +84,7 @@ def test_a_stale_token_does_not_profit_from_a_good_one_beside_it(world: World) -
     stale = {"job_id": str(job.id), "lease_token": str(uuid4())}
 
     alive = world.queue.heartbeat_jobs([stale, good])
-    with pytest.raises(InvalidRequest, match="outcomes: a job is given twice"):
+    with pytest.raises(InvalidRequest, match="outcomes: the same job appears twice"):
         world.queue.settle_jobs([{**good, "status": "done"}, {**stale, "status": "done"}])
 
     assert [row["is_held"] for row in alive] == [False, True]

@@ -305,7 +305,7 @@ def test_a_result_that_the_queue_refuses_fails_for_good(world: World) -> None:
     work_off(world, lambda person, tools: next(outcomes))
 
     assert [ended(world, job) for job in (too_big, bad_follow_up)] == [("failed", "REFUSED")] * 2
-    assert "result: 300012 bytes are too many" in (world.reload(too_big).error_message or "")
+    assert "result: 300012 bytes is too large" in (world.reload(too_big).error_message or "")
     assert "there is no job type 'unknown'" in (world.reload(bad_follow_up).error_message or "")
 
 
