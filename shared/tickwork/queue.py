@@ -182,9 +182,10 @@ class SettleAndClaim:
         if self._outcomes:
             self.settled = queue.settle_jobs(self._outcomes)
 
-    def statuses(self) -> dict[str, str | None]:
-        """What became of each job, by its id; none if it is no longer held."""
-        return {str(row["job_id"]): row["status"] for row in self.settled}
+    def statuses(self) -> list[str | None]:
+        """What became of the jobs, in the order of their outcomes; none of one that is no longer held."""
+        found = {str(row["job_id"]): row["status"] for row in self.settled}
+        return [found[outcome["job_id"]] for outcome in self._outcomes]
 
     def claimed(self) -> list[ClaimedJob]:
         from tickwork.jobs.rows import JOBS

@@ -5,13 +5,13 @@ create table tickwork.platform_admins (
   created_at timestamptz not null default clock_timestamp()
 );
 
-comment on table tickwork.platform_admins is 'Users who may do what an admin may, in every tenant.';
+comment on table tickwork.platform_admins is 'Users who may act as an admin of every tenant.';
 
 create function tickwork.caller_id()
 returns uuid
 language sql
 stable
--- What auth.uid() reads, without needing a right on the schema auth.
+-- The same as auth.uid(), without needing any right on the schema auth.
 return coalesce(
   nullif(current_setting('request.jwt.claim.sub', true), ''),
   nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
@@ -21,8 +21,8 @@ create function tickwork.caller_is_service()
 returns boolean
 language sql
 stable
--- The server itself keeps `role`: inside a definer function it still names who called.
--- 'usage' and not 'member', because Supabase's authenticator could become service_role but has not.
+-- The setting `role` is kept by the server: inside a definer function it still names the caller.
+-- 'usage' rather than 'member': Supabase's authenticator may switch to service_role but has not done so.
 return pg_has_role(
   case current_setting('role') when 'none' then session_user else current_setting('role')::name end,
   'service_role',
@@ -35,7 +35,7 @@ create function tickwork.caller_memberships()
 returns table (tenant_id uuid, role text)
 language plpgsql
 stable
-security definer -- reads memberships, whose own policy asks for the caller's tenants
+security definer -- reads memberships, whose own policy depends on the caller's tenants
 set search_path = ''
 as $$
 begin
@@ -60,7 +60,7 @@ create function tickwork.caller_is_platform_admin()
 returns boolean
 language sql
 stable
-security definer -- the list of platform admins is nobody's to read
+security definer -- nobody may read the list of platform admins
 set search_path = ''
 as $$
   select exists (
@@ -101,7 +101,7 @@ create function tickwork.check_caller(tenant_id uuid)
 returns void
 language plpgsql
 stable
-security definer -- tells the service an unknown tenant from a known one
+security definer -- must be able to tell an unknown tenant from a known one
 set search_path = ''
 as $$
 begin
@@ -119,18 +119,18 @@ begin
     return;
   end if;
 
-  -- The same error for a foreign and a missing tenant: nobody learns which ids exist.
+  -- The same error for a foreign tenant as for a missing one, so that nobody learns which ids exist.
   if not exists (select from tickwork.caller_tenants() as own(id) where own.id = check_caller.tenant_id)
     and not tickwork.caller_is_platform_admin()
   then
     raise exception 'tenant_id: you are not a member of tenant %', coalesce(check_caller.tenant_id::text, 'null')
-      using errcode = 'TWMEM', hint = 'Sign in as a member of the tenant, or ask its admin for a membership.';
+      using errcode = 'TWMEM', hint = 'Sign in as a member of the tenant, or ask one of its admins to add you.';
   end if;
 end
 $$;
 
 comment on function tickwork.caller_id is
-  'The signed-in user, from the verified token''s claims; null when there is none.';
+  'The signed-in user, from the claims of the verified token; null if there is none.';
 comment on function tickwork.caller_is_service is
   'Whether the service role, or a role with its rights, issued the statement. A missing setting never makes it true.';
 comment on function tickwork.caller_memberships is

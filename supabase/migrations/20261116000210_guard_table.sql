@@ -1,5 +1,5 @@
--- Who may touch a table, said once. A worker reaches the rows of the tenant whose job it holds, members those of their
--- tenants, everybody signed in those of a table that is the same for all.
+-- Who may access a table, in one place. A worker reaches the rows of the tenant whose job it holds, members reach the
+-- rows of their tenants, and every signed-in user reaches the rows of a table that is the same for all.
 
 create function tickwork.guard_table(
   target regclass,
@@ -42,7 +42,7 @@ begin
   loop
     execute format('grant %s on %s to %s', part.rights, target, part.roles);
 
-    -- What may be read may be written, as far as the role has the right.
+    -- Rows that may be read may also be written, as far as the role has the right.
     if part.policy is not null then
       execute format(
         'create policy %I on %s for %s to %s using (%s)', part.policy, target, part.command, part.roles, part.condition
@@ -53,7 +53,8 @@ end
 $$;
 
 comment on function tickwork.guard_table is
-  'Turns row-level security on for a table of ours and grants what each role may do: members to their tenants'' rows '
-  '(by tenant_id), the worker to those of the job it holds, signed_in to every row. Nobody else has any right.';
+  'Enables row-level security on a table and grants what each role may do: members on the rows of their tenants (by '
+  'tenant_id), the worker on the rows of the tenant whose job it holds, signed_in on every row. Nobody else has any '
+  'right.';
 
 select tickwork.guard_table('tickwork.platform_admins', service => 'select, insert, update, delete', queue => 'select');

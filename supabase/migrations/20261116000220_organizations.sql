@@ -11,7 +11,7 @@ comment on table public.organizations is 'The tenants.';
 
 select tickwork.guard_table('public.organizations', service => 'select, insert, update, delete', queue => null);
 
--- Its rows are the tenants: the key is what elsewhere is tenant_id.
+-- Its rows are the tenants: its id is what other tables call tenant_id.
 grant select on public.organizations to authenticated;
 
 create policy members_see_their_tenants on public.organizations

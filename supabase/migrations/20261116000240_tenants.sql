@@ -1,4 +1,4 @@
--- What the queue keeps of each tenant, whoever keeps the tenants. Every other table refers to tenant_settings, and
+-- What the queue keeps about each tenant, wherever the tenants themselves are kept. Every other table refers to tenant_settings, and
 -- tenant_settings to the table of tenants: our own, or the one that `tickwork migrate --tenants` names.
 
 create table public.tenant_settings (
@@ -26,13 +26,12 @@ comment on table public.tenant_settings is
 comment on column public.tenant_settings.weight is
   'How many jobs the tenant may start in each of its turns.';
 comment on column public.tenant_settings.max_running is
-  'How many of its jobs may run at once, in all families; null is no limit.';
+  'How many of its jobs may run at once, across all families; null means no limit.';
 comment on column public.tenant_settings.max_queued is
   'How many of its jobs may be queued; an enqueue beyond that is refused.';
-comment on column public.tenant_settings.max_lanes is
-  'How many lanes that are held or limited it may have.';
+comment on column public.tenant_settings.max_lanes is 'How many held or limited lanes it may have.';
 comment on column public.tenant_settings.keep_done_days is
-  'How long jobs are kept once they are done; null is forever. The keep_days of a type take precedence.';
+  'How long done jobs are kept; null means forever. The keep_days of a type take precedence.';
 
 select tickwork.guard_table('public.tenant_settings', members => 'select', service => 'select, update');
 
@@ -48,15 +47,15 @@ create table tickwork.tenants (
 );
 
 comment on table tickwork.tenants is
-  'The tenants as a claim sees them. Follows tenant_settings and pause_jobs. The number is the place in the order of '
-  'turns.';
+  'The tenants as a claim sees them. Kept in step with tenant_settings and pauses. The number is the place in the order '
+  'of turns.';
 
 select tickwork.guard_table('tickwork.tenants');
 
 create function tickwork.follow_tenant()
 returns trigger
 language plpgsql
-security definer -- nobody may touch tenants
+security definer -- nobody may write tenants
 set search_path = ''
 as $$
 begin

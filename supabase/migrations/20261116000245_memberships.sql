@@ -11,7 +11,7 @@ create table public.memberships (
 
 create index memberships_of_a_user on public.memberships (user_id);
 
-comment on table public.memberships is 'Which user acts for which tenant.';
+comment on table public.memberships is 'Which user may act for which tenant.';
 
 select tickwork.guard_table(
   'public.memberships', members => 'select', service => 'select, insert, update, delete', queue => null

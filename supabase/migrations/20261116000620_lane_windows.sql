@@ -1,5 +1,5 @@
--- Lanes that are held or have limits. Only as many of their jobs as may start are in waiting, so that the others cost
--- claims nothing.
+-- Lanes that are held or have limits. Only those of their jobs that may start are in waiting, so that the others cost
+-- a claim nothing.
 
 create function tickwork.has_lane_rule(tenant_id uuid, family text, lane text)
 returns boolean
@@ -89,7 +89,8 @@ end
 $$;
 
 comment on function tickwork.fill_lane is
-  'Moves parked jobs of a lane to waiting, as many as may start; if none may, it is called again when one may.';
+  'Moves as many parked jobs of a lane to waiting as may start. If none may start now, it is called again when one '
+  'may.';
 
 create function tickwork.wake_lane(rule tickwork.lane_rules, wake_at timestamptz, tenant_number bigint)
 returns void
@@ -124,7 +125,7 @@ begin
     return;
   end if;
 
-  -- There may be a job that cannot be seen.
+  -- There may be a job that is not visible yet.
   if not tickwork.sees_all_parked(forget_lane_rule.tenant_number) then
     perform tickwork.wake_lane(
       forget_lane_rule.rule, clock_timestamp() + interval '1 second', forget_lane_rule.tenant_number
@@ -132,7 +133,7 @@ begin
     return;
   end if;
 
-  -- Once nothing is parked there, a lane that is neither limited nor held any more needs no rule.
+  -- A lane that is neither limited nor held needs no rule any more once none of its jobs is parked.
   with free as (
     select lane_rules.ctid as place
     from tickwork.lane_rules
@@ -176,7 +177,7 @@ end
 $$;
 
 comment on function tickwork.park_lane is
-  'Moves the jobs of a lane from waiting to parked. One that a claim is taking right now still runs.';
+  'Moves the jobs of a lane from waiting to parked. A job that is being claimed right now still runs.';
 
 create function tickwork.park_jobs(places tid[])
 returns void

@@ -16,7 +16,7 @@ begin
     where (beat ->> 'progress')::double precision not between 0 and 1
   ) then
     raise exception 'progress: must be between 0 and 1'
-      using errcode = 'TWARG', hint = 'Divide what is done by what there is to do.';
+      using errcode = 'TWARG', hint = 'Divide the amount of work done by the total amount.';
   end if;
 end
 $$;
@@ -25,7 +25,7 @@ create function tickwork.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
 language plpgsql
 volatile
-security definer -- the worker may not update leases itself
+security definer -- the worker may not update leases directly
 set search_path = ''
 as $$
 begin
@@ -74,7 +74,7 @@ begin
     from extended
     join beats on beats.job_id = extended.job_id and beats.lease_token = extended.token
     where jobs.id = extended.job_id
-      -- Said twice: whichever side the planner starts from, it uses the key.
+      -- Both conditions are needed: whichever side the planner starts from, it uses the key.
       and jobs.id = any (array(select writable.id from writable))
   )
   select
@@ -133,10 +133,10 @@ end
 $$;
 
 comment on function public.heartbeat_job is
-  'running -> running. Extends the lease by the length it was claimed with, notes the progress (0 to 1) and returns '
-  'whether cancel was requested. Raises TWLSE, TWARG.';
+  'running -> running. Extends the lease by its original length, records the progress (0 to 1) and returns whether '
+  'cancel was requested. Raises TWLSE, TWARG.';
 
 comment on function public.heartbeat_jobs is
-  'running -> running. As heartbeat_job, for an array of {job_id, lease_token, progress, message}. '
-  'A lost lease raises nothing: is_held says so. Waits for no lock: a job that somebody settles or edits at this '
-  'moment is still held, and extended by the next heartbeat. Raises TWARG.';
+  'running -> running. Like heartbeat_job, for an array of {job_id, lease_token, progress, message}. A lost lease does '
+  'not raise: is_held is false. Waits for no lock: a job that is being settled or edited at this moment is still held, '
+  'and the next heartbeat extends it. Raises TWARG.';

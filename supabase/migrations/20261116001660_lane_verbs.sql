@@ -1,16 +1,16 @@
--- What the operator, and the worker of a job, say about a lane.
+-- The verbs for lanes, for the operator and for workers.
 
 create function tickwork.check_lane(family text, tenant_id uuid, lane text)
 returns void
 language plpgsql
 volatile
-security definer -- tells an unknown tenant from a known one
+security definer -- must be able to tell an unknown tenant from a known one
 set search_path = ''
 as $$
 begin
   if coalesce(check_lane.family, '') = '' then
     raise exception 'family: must not be empty'
-      using errcode = 'TWARG', hint = 'A lane is one of a family and a tenant.';
+      using errcode = 'TWARG', hint = 'A lane belongs to a family and a tenant.';
   end if;
 
   perform tickwork.check_caller(check_lane.tenant_id);
@@ -34,14 +34,14 @@ begin atomic
 end;
 
 comment on function public.hold_lane is
-  'queued -> queued. No job of the lane starts before that time; they spend no attempts, and explain_job says why. '
-  'A second hold replaces the first. Raises TWARG, TWKEY, TWBIG, TWRUN, TWTNT, TWLAN.';
+  'queued -> queued. No job of the lane starts before that time. No attempts are used up, and explain_job tells why '
+  'the jobs are waiting. A second hold replaces the first. Raises TWARG, TWKEY, TWBIG, TWRUN, TWTNT, TWLAN.';
 
 create function tickwork.hold_lane_of_job(job_id uuid, lease_token uuid, delay_seconds double precision, reason text)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch the rules of lanes
+security definer -- nobody may write lane rules
 set search_path = ''
 as $$
 declare
@@ -61,8 +61,8 @@ begin
   end if;
 
   if lease.lane is null then
-    raise exception 'job % is in no lane', lease.job_id
-      using errcode = 'TWARG', hint = 'Name a lane when the job is enqueued.';
+    raise exception 'job % is not in a lane', lease.job_id
+      using errcode = 'TWARG', hint = 'Set lane when the job is enqueued.';
   end if;
 
   -- Another job may have been told to wait longer.
@@ -91,8 +91,8 @@ volatile
 return tickwork.hold_lane_of_job(job_id, lease_token, delay_seconds, reason);
 
 comment on function public.hold_lane_of_job is
-  'running -> running. What a worker calls when its job has learnt that the whole lane has to wait: as hold_lane, for '
-  'delay_seconds; a longer hold stays. Raises TWLSE, TWARG, TWLAN.';
+  'running -> running. For a worker whose job has found out that the whole lane has to wait: like hold_lane, for '
+  'delay_seconds. A longer hold stays. Raises TWLSE, TWARG, TWLAN.';
 
 create function public.release_lane(family text, tenant_id uuid, lane text)
 returns void
@@ -104,7 +104,7 @@ begin atomic
 end;
 
 comment on function public.release_lane is
-  'queued -> queued. Ends a hold; if the lane is not held it changes nothing. Raises TWARG, TWKEY, TWBIG, TWTNT.';
+  'queued -> queued. Ends a hold; does nothing if the lane is not held. Raises TWARG, TWKEY, TWBIG, TWTNT.';
 
 create function public.limit_lane(
   family text,
@@ -122,5 +122,5 @@ begin atomic
 end;
 
 comment on function public.limit_lane is
-  'queued -> queued. From now on at most max_running jobs of the lane run at once, and starts_per_minute start in a '
-  'minute; null is no limit. Replaces earlier limits. Raises TWARG, TWKEY, TWBIG, TWTNT, TWLAN.';
+  'queued -> queued. From now on at most max_running jobs of the lane run at once, and at most starts_per_minute start '
+  'per minute; null means no limit. Replaces earlier limits. Raises TWARG, TWKEY, TWBIG, TWTNT, TWLAN.';

@@ -1,5 +1,5 @@
--- What the queue tells the modules: that jobs may have ended, and that time has passed. The only file of the core that
--- names them, and each only where it is installed.
+-- The hooks of modules: jobs may have ended, and time has passed. The only file of the core that names modules, and it
+-- calls those that are installed.
 
 create function tickwork.after_end(job_ids uuid[], are_done boolean)
 returns void
@@ -45,5 +45,4 @@ begin
 end
 $$;
 
-comment on function tickwork.on_tick is
-  'Called by the queue now and then, by claims as well as by cron. Waits for nobody.';
+comment on function tickwork.on_tick is 'Called by the queue regularly, by claims as well as by cron. Never waits.';

@@ -1,7 +1,7 @@
--- How a module ends: what its chapters have not opened is closed, and its plans are fixed.
+-- The end of a module: functions that its chapters have not opened are closed, and the plans of its verbs are fixed.
 --
--- Every verb finds its rows by index, whatever the statistics say: they always lag behind in a table that changes so
--- much, and a plan that was made while the table was empty lives on in its session.
+-- Every verb finds its rows by index, whatever the statistics say: for a table that changes this much they are always
+-- out of date, and a session keeps a plan that was made while the table was empty.
 
 create function tickwork.finish_module()
 returns void
@@ -27,7 +27,7 @@ begin
     execute format('alter function %s set enable_hashjoin = off', verb);
     execute format('alter function %s set enable_mergejoin = off', verb);
     execute format('alter function %s set plan_cache_mode = force_generic_plan', verb);
-    -- Before Postgres 18 what is switched off counts as very expensive, and expensive plans get compiled, for 0.1 s.
+    -- Before Postgres 18, disabled plan types count as very expensive, and expensive plans are compiled, for 0.1 s.
     execute format('alter function %s set jit = off', verb);
   end loop;
 end

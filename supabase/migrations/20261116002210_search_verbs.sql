@@ -8,23 +8,23 @@ as $$
 begin
   if check_search.tenant_id is null then
     raise exception 'tenant_id: must be given'
-      using errcode = 'TWARG', hint = 'A search looks through the documents of one tenant.';
+      using errcode = 'TWARG', hint = 'A search covers the documents of one tenant.';
   end if;
 
   if check_search.query is null or length(check_search.query) > 1000 then
     raise exception 'query: must be a text of at most 1000 characters, not %',
       coalesce('of ' || length(check_search.query), 'null')
-      using errcode = 'TWARG', hint = 'Such as: mietvertrag "drei Monate" -kündigung.';
+      using errcode = 'TWARG', hint = 'For example: mietvertrag "drei Monate" -kündigung.';
   end if;
 
   if check_search.max_hits is null or check_search.max_hits not between 1 and 100 then
-    raise exception 'max_hits: % is out of range, 1 to 100 are allowed', coalesce(check_search.max_hits::text, 'null')
+    raise exception 'max_hits: % is out of range, it must be 1 to 100', coalesce(check_search.max_hits::text, 'null')
       using errcode = 'TWARG', hint = 'Ask for the next page with skip.';
   end if;
 
   if check_search.skip is null or check_search.skip < 0 then
     raise exception 'skip: must be 0 or more, not %', coalesce(check_search.skip::text, 'null')
-      using errcode = 'TWARG', hint = 'Skip as many hits as the pages before had.';
+      using errcode = 'TWARG', hint = 'Pass the number of hits on the previous pages.';
   end if;
 end
 $$;
@@ -63,7 +63,7 @@ create function tickwork.search_chunks(
 returns setof tickwork.search_hit
 language plpgsql
 stable
-security definer -- under row-level security the index is of no use: @@ might tell what it compares
+security definer -- under row-level security the index cannot be used, because @@ is not leakproof
 set search_path = ''
 set enable_seqscan = off
 set jit = off
@@ -111,7 +111,7 @@ create function tickwork.chunks_of(tenant_id uuid, document_id uuid, doc_type te
 returns setof public.document_chunks
 language sql
 stable
--- Parsed here and now, it becomes part of the statements that use it, and with it their conditions reach the index.
+-- Parsed at its definition, it is inlined into the statements that use it, so that their conditions use the index.
 begin atomic
   select document_chunks.*
   from public.document_chunks
@@ -142,7 +142,7 @@ language plpgsql
 stable
 as $$
 declare
-  -- Lexemes hold no quotes: each of these begins one.
+  -- Lexemes contain no quotes: each quote followed by the key begins one.
   in_titles constant tsquery := replace(sought.by_parts::text, '''' || key, '''' || key || '^')::tsquery;
 begin
   return query
@@ -150,7 +150,7 @@ begin
     select *
     from tickwork.chunks_of(search_within.tenant_id, search_within.document_id, search_within.doc_type)
   ),
-  -- One after the other, and no further than to the limit.
+  -- One after the other, and no further than the limit.
   candidates as (
     (
       select chunks.*, chunks.search @@ sought.by_words as has_words
@@ -268,15 +268,15 @@ as $$
 $$;
 
 comment on function public.search_chunks is
-  'Reads the chunks of a tenant that answer a query, the best first, and at equal rank by document and index. '
-  'Websearch syntax: words, "a phrase", or, -excluded. A word is found in its other forms too, and at the beginning or '
-  'the end of another word; in quotes it is not. Titles rank above text, words above parts, near above far. '
-  'Where no chunk has all words, those of documents that have them are answered. '
-  'No more than the first 1,000 titles and 2,000 other chunks that match, in the order in which they were stored, are '
-  'read, ranked and counted in total, those with whole words before the others. '
-  'The snippet is plain text with the hits between « and »: it may look like HTML, so escape it. Raises TWARG.';
+  'Reads the chunks of a tenant that match a query, the best first, and at equal rank by document and index. Websearch '
+  'syntax: words, "a phrase", or, -excluded. A word is also found in its other forms, and at the beginning or the end '
+  'of another word; in quotes it is not. Titles rank above text, words above parts of words, near above far. If no '
+  'chunk has all the words, the chunks of documents that have them are returned. At most the first 1,000 titles and '
+  '2,000 other chunks that match, in the order in which they were stored, are read, ranked and counted in total, those '
+  'with whole words before the others. The snippet is plain text with the hits between « and »: it may look like HTML, '
+  'so escape it. Raises TWARG.';
 
--- Whoever inserts a chunk has its vector made.
+-- Whoever inserts a chunk generates its vector.
 select tickwork.open_verbs('tickwork_worker, service_role', array[
   'separate_words', 'fold_umlauts', 'search_words', 'search_key', 'search_vector'
 ]);

@@ -1,4 +1,4 @@
--- What came of an attempt to deliver.
+-- How an attempt to deliver went.
 
 create function tickwork.note_delivery(
   webhook_delivery_id uuid,
@@ -14,7 +14,7 @@ create function tickwork.note_delivery(
 returns void
 language plpgsql
 volatile
-security definer -- the worker may not write deliveries, endpoints and the rules of lanes itself
+security definer -- the worker may not write deliveries, endpoints and lane rules directly
 set search_path = ''
 as $$
 declare
@@ -22,10 +22,10 @@ declare
 begin
   if (note_delivery.verdict in ('delivered', 'down', 'throttled', 'refused', 'gone')) is not true then
     raise exception 'verdict: must be delivered, down, throttled, refused or gone'
-      using errcode = 'TWARG', hint = 'docs/design/webhook-delivery.md says what each means.';
+      using errcode = 'TWARG', hint = 'docs/design/webhook-delivery.md explains each of them.';
   end if;
 
-  -- Before the delivery: whoever deletes an endpoint locks the two in this order.
+  -- The endpoint before the delivery: deleting an endpoint locks them in this order.
   select webhook_endpoints.* into endpoint
   from public.webhook_endpoints
   where webhook_endpoints.id = (
@@ -60,7 +60,7 @@ begin
     delivered_at = case note_delivery.verdict when 'delivered' then clock_timestamp() end
   where webhook_deliveries.id = note_delivery.webhook_delivery_id;
 
-  -- One that was disabled meanwhile has nothing more to be judged by.
+  -- An endpoint that was disabled in the meantime is no longer judged.
   if endpoint.status = 'active' then
     perform tickwork.judge_endpoint(
       endpoint,
@@ -92,9 +92,9 @@ return tickwork.note_delivery(
 );
 
 comment on function public.note_delivery is
-  'running -> running. What came of an attempt to deliver, by the delivery''s own job, inside a transaction that '
-  'called hold_job: delivered, down, throttled, refused or gone. What follows for the endpoint is decided here. '
-  'Raises TWDLV, TWARG.';
+  'running -> running. Records how an attempt to deliver went: delivered, down, throttled, refused or gone. Called by '
+  'the delivery''s own job, inside a transaction that called hold_job. Decides what follows for the endpoint. Raises '
+  'TWDLV, TWARG.';
 
 create function tickwork.raise_no_delivery(webhook_delivery_id uuid)
 returns void
@@ -103,7 +103,7 @@ immutable
 as $$
 begin
   raise exception 'webhook_delivery_id: there is no delivery %', coalesce(webhook_delivery_id::text, 'null')
-    using errcode = 'TWDLV', hint = 'webhook_deliveries shows those that you may see.';
+    using errcode = 'TWDLV', hint = 'webhook_deliveries shows the deliveries that you may see.';
 end
 $$;
 

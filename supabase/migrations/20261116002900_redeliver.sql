@@ -1,10 +1,10 @@
--- Deliveries made again or for a test: failed, delivered -> pending.
+-- Deliveries that are repeated or made as a test: failed, delivered -> pending.
 
 create function tickwork.redeliver_webhook(webhook_delivery_id uuid)
 returns public.webhook_deliveries
 language plpgsql
 volatile
-security definer -- members may not write deliveries themselves
+security definer -- members may not write deliveries directly
 set search_path = ''
 as $$
 declare
@@ -41,13 +41,13 @@ volatile
 return tickwork.redeliver_webhook(webhook_delivery_id);
 
 comment on function public.redeliver_webhook is
-  '-> queued. Makes a delivery that was delivered or has failed once more, under the same ids. Raises TWDLV, TWSTA.';
+  '-> queued. Repeats a delivery that was delivered or has failed, under the same ids. Raises TWDLV, TWSTA.';
 
 create function tickwork.redeliver_webhooks(webhook_endpoint_id uuid, since timestamptz, only_failed boolean)
 returns integer
 language plpgsql
 volatile
-security definer -- members may not write deliveries themselves
+security definer -- members may not write deliveries directly
 set search_path = ''
 as $$
 declare
@@ -85,8 +85,8 @@ volatile
 return tickwork.redeliver_webhooks(webhook_endpoint_id, since, only_failed);
 
 comment on function public.redeliver_webhooks is
-  '-> queued. Makes all deliveries of an endpoint since a time once more that have failed, or, with only_failed => '
-  'false, those that were delivered too; at most 10,000, and answers how many. Raises TWEND, TWSTA, TWRUN.';
+  '-> queued. Repeats the failed deliveries of an endpoint since a time or, with only_failed => false, the delivered '
+  'ones too; at most 10,000. Returns how many. Raises TWEND, TWSTA, TWRUN.';
 
 create function tickwork.redeliver(delivery_ids uuid[])
 returns setof uuid
@@ -134,11 +134,11 @@ begin
     and tickwork.may_act_for(webhook_endpoints.tenant_id)
   for no key update;
 
-  -- The same error for a foreign and a missing endpoint: nobody learns which ids exist.
+  -- The same error for a foreign endpoint as for a missing one, so that nobody learns which ids exist.
   if not found then
     raise exception 'webhook_endpoint_id: there is no endpoint %',
       coalesce(lock_endpoint_for_caller.webhook_endpoint_id::text, 'null')
-      using errcode = 'TWEND', hint = 'webhook_endpoints shows those that you may see.';
+      using errcode = 'TWEND', hint = 'webhook_endpoints shows the endpoints that you may see.';
   end if;
 
   if endpoint.status <> 'active' then
@@ -155,7 +155,7 @@ create function tickwork.test_webhook(webhook_endpoint_id uuid)
 returns public.webhook_deliveries
 language plpgsql
 volatile
-security definer -- members may not write events themselves
+security definer -- members may not write events directly
 set search_path = ''
 as $$
 declare
@@ -187,8 +187,8 @@ volatile
 return tickwork.test_webhook(webhook_endpoint_id);
 
 comment on function public.test_webhook is
-  '-> queued. Sends the event webhook_endpoint.test to one endpoint, whatever its filters say, and answers the '
-  'delivery. Raises TWEND, TWSTA.';
+  '-> queued. Sends the event webhook_endpoint.test to one endpoint, whatever its filters, and returns the delivery. '
+  'Raises TWEND, TWSTA.';
 
 select tickwork.open_verbs('authenticated, service_role', array[
   'redeliver_webhook', 'redeliver_webhooks', 'test_webhook'

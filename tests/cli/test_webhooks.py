@@ -64,7 +64,9 @@ def test_a_secret_is_shown_once(world: World, ask: Ask) -> None:
 def test_without_a_key_or_a_vault_no_endpoint_is_added(world: World, ask: Ask) -> None:
     world.tenant()
 
-    assert "secrets can be kept neither sealed nor" in refusal(ask("webhooks", "add", URL, "--tenant", "acme"))
+    assert "there is neither a key to seal the secret with nor" in refusal(
+        ask("webhooks", "add", URL, "--tenant", "acme")
+    )
     assert world.rows("select from webhook_endpoints") == []
 
 

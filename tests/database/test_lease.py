@@ -84,7 +84,7 @@ def test_a_stale_token_does_not_profit_from_a_good_one_beside_it(world: World) -
     stale = {"job_id": str(job.id), "lease_token": str(uuid4())}
 
     alive = world.queue.heartbeat_jobs([stale, good])
-    with pytest.raises(InvalidRequest, match="outcomes: a job is given twice"):
+    with pytest.raises(InvalidRequest, match="outcomes: the same job appears twice"):
         world.queue.settle_jobs([{**good, "status": "done"}, {**stale, "status": "done"}])
 
     assert [row["is_held"] for row in alive] == [False, True]
@@ -401,3 +401,22 @@ def test_a_silent_worker_that_comes_back_in_time_keeps_its_lease(world: World) -
 
     assert world.service.maintenance.reap_expired_leases() == 0
     assert world.queue.complete_job(job).status == "done"
+
+
+def test_a_claim_does_not_wait_for_somebody_who_cancels_a_job_whose_lease_has_expired(world: World) -> None:
+    expired, other = world.running_job(), world.job()
+    world.expire(expired)
+    somebody = transaction(world)
+    somebody.execute("select cancel_job(%s)", [expired.id])
+    # Who waits fails.
+    world.run("alter role tickwork_worker set lock_timeout = '1s'")
+    try:
+        worker = world.connect_worker()
+        claimed = worker.execute("select id from claim_jobs('test', 'w', 2)").fetchall()
+    finally:
+        world.run("alter role tickwork_worker reset lock_timeout")
+    somebody.commit()
+    world.service.maintenance.reap_expired_leases()
+
+    assert [row["id"] for row in claimed] == [other.id]
+    assert world.reload(expired).status == "cancelled"

@@ -280,6 +280,18 @@ def test_a_job_that_cannot_be_read_costs_no_other_its_result(world: World) -> No
     assert statuses(world, jobs) == ["done", "done"]
 
 
+def test_a_claim_that_fails_later_costs_nothing_that_is_held(world: World) -> None:
+    jobs = [world.job() for _ in range(6)]
+
+    def run(payload: Any, tools: Tools) -> None:
+        world.queue.worker_id = ""
+
+    report = work_off(world, run, batch_size=4)
+
+    assert report.ended == {"done": 4}
+    assert sorted(statuses(world, jobs)) == ["done"] * 4 + ["queued"] * 2
+
+
 def test_the_end_of_the_last_job_is_noticed_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "LOOK_SECONDS", 60)
     for _ in range(3):

@@ -65,9 +65,12 @@ def handled_by(run: Callable[[Any, Tools], Any]) -> Handlers:
     return {"greet_person": Handler(Nothing, run)}
 
 
+@pytest.mark.parametrize("moment", ["immediate", "deferred"])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_session_that_ends_at_commit_costs_no_attempt(world: World, queue: Queue, way: str) -> None:
-    end_every_other_commit(world)
+def test_a_session_that_ends_in_a_write_or_at_commit_costs_no_attempt(
+    world: World, queue: Queue, way: str, moment: str
+) -> None:
+    end_every_other_session(world, moment)
     for _ in range(60):
         world.job(max_attempts=1)
 
@@ -81,16 +84,16 @@ def test_a_session_that_ends_at_commit_costs_no_attempt(world: World, queue: Que
     assert report.ended == {"done": 60}
 
 
-def end_every_other_commit(world: World) -> None:
-    """Of transactions that write to the table notes: the server ends their session while it commits."""
+def end_every_other_session(world: World, moment: str) -> None:
+    """Of those that write to the table notes: at once, or while the transaction commits."""
     for statement in (
         "create table notes (text text)",
         "grant insert on notes to tickwork_worker",
-        "create sequence commits",
+        "create sequence sessions",
         "create function end_session() returns trigger language plpgsql security definer as $$ begin "
-        "if nextval('commits') % 2 = 1 then perform pg_terminate_backend(pg_backend_pid()); end if; "
+        "if nextval('sessions') % 2 = 1 then perform pg_terminate_backend(pg_backend_pid()); end if; "
         "return null; end $$",
-        "create constraint trigger end_session after insert on notes deferrable initially deferred "
+        f"create constraint trigger end_session after insert on notes deferrable initially {moment} "
         "for each row execute function end_session()",
     ):
         world.admin.execute(statement)

@@ -305,7 +305,7 @@ def test_a_result_that_the_queue_refuses_fails_for_good(world: World) -> None:
     work_off(world, lambda person, tools: next(outcomes))
 
     assert [ended(world, job) for job in (too_big, bad_follow_up)] == [("failed", "REFUSED")] * 2
-    assert "result: 300012 bytes are too many" in (world.reload(too_big).error_message or "")
+    assert "result: 300012 bytes is too large" in (world.reload(too_big).error_message or "")
     assert "there is no job type 'unknown'" in (world.reload(bad_follow_up).error_message or "")
 
 
@@ -622,7 +622,11 @@ class TestATransactionThatHangs:
         world.type(timeout_seconds=1)
         job, other = world.job(), world.job()
 
-        report = work_off(world, lambda person, tools: transaction(hang, tools) if tools.job_id == job.id else None)
+        def run(person: Person, tools: Tools) -> Any:
+            # The next transaction does not get the connection of this one.
+            return transaction(hang if tools.job_id == job.id else lambda connection: None, tools)
+
+        report = work_off(world, run)
 
         assert report.ended == {"retried": 1, "done": 1}
         assert (ended(world, job), ended(world, other)) == (("queued", "TIMEOUT"), ("done", None))

@@ -45,7 +45,7 @@ class FinishedJobs:
             # One that is refused must not keep the others from being settled.
             log("miss_settle", "WARNING", reason=text_of(error))
             self._settle_one_by_one()
-            self._send_together(queue, family, max_jobs, types)
+            self._claim(queue, family, max_jobs, types)
 
     def give_up(self) -> None:
         """The database cannot be reached: the leases expire, and somebody else gets the jobs."""
@@ -66,13 +66,10 @@ class FinishedJobs:
         return claimed_with(self._request) if self._request else []
 
     def _encoded(self) -> SettleAndClaim:
-        return SettleAndClaim(
-            [
-                encoded_outcome(attempt, attempt.outcome())
-                for attempt in self.unsettled()
-                if not isinstance(attempt.outcome(), Lost)
-            ]
-        )
+        for attempt in self.unsettled():
+            if isinstance(attempt.outcome(), Lost):
+                attempt.note_settled(attempt.outcome(), "lost")
+        return SettleAndClaim([encoded_outcome(each, each.outcome()) for each in self.unsettled()])
 
     def _send_together(self, queue: Queue, family: str, max_jobs: int, types: Iterable[str]) -> None:
         request = self._request = self._request or self._encoded()
@@ -80,11 +77,11 @@ class FinishedJobs:
             request.send(queue, family, max_jobs, types=types)
         else:
             request.settle(queue)
-        statuses = request.statuses()
-        for attempt in self.unsettled():
-            attempt.note_settled(attempt.outcome(), ending_of(attempt.outcome(), statuses.get(str(attempt.job.id))))
+        for attempt, status in zip(self.unsettled(), request.statuses(), strict=True):
+            attempt.note_settled(attempt.outcome(), ending_of(attempt.outcome(), status))
 
     def _settle_one_by_one(self) -> None:
+        self._request = None
         for attempt in self.unsettled():
             with bound(**attempt.labels()):
                 try:
@@ -94,4 +91,10 @@ class FinishedJobs:
                 except QueueError as error:
                     log("miss_settle", "WARNING", reason=str(error))
                     attempt.note_settled(attempt.outcome(), "lost")
-        self._request = None
+
+    def _claim(self, queue: Queue, family: str, max_jobs: int, types: Iterable[str]) -> None:
+        try:
+            self._send_together(queue, family, max_jobs, types)
+        except QueueError as error:
+            # What is held is worth going on with; the next claim sees for itself.
+            log("fail_to_claim", "WARNING", reason=str(error))

@@ -35,7 +35,7 @@ def settle_and_claim(attempt: Attempt, types: Iterable[str]) -> ClaimedJob | Non
         # What is wrong is found out, and said, when it is settled alone.
         log("miss_settle", "WARNING", reason=text_of(error))
         return None
-    (status,) = request.statuses().values()
+    (status,) = request.statuses()
     attempt.note_settled(attempt.outcome(), ending_of(attempt.outcome(), status))
     log_ending(attempt)
     return next(iter(claimed_with(request)), None)

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -100,21 +101,24 @@ def check_signature(signature: str, body: bytes, secret: str | None) -> None:
 def accounts_in(body: bytes) -> list[str]:
     listed = json_object(body).get("list_folder")
     accounts = listed.get("accounts") if isinstance(listed, dict) else None
-    return [each for each in accounts or [] if isinstance(each, str) and "\0" not in each][:MAX_AT_ONCE]
+    if not isinstance(accounts, list) or not all(isinstance(each, str) and "\0" not in each for each in accounts):
+        raise Refused("the body is not what Dropbox sends", status=400)
+    return accounts[:MAX_AT_ONCE]
 
 
 def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
     """Those whose notifications prove themselves; one that does not spoils none of the others, but is no success."""
     value = json_object(body).get("value")
     states = [each.get("clientState") for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    different = dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE])
     known = []
-    for state in dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE]):
-        try:
+    for state in different:
+        with suppress(Refused):
             known.append(checked(state, "onedrive", settings))
-        except Refused:
-            log("refuse_notification", "WARNING", provider="onedrive", reason="a client state is wrong")
     if not known:
         raise Refused("no client state is right")
+    if wrong := len(different) - len(known):
+        log("refuse_notification", "WARNING", provider="onedrive", reason=f"{wrong} client states are wrong")
     return known
 
 

@@ -1,5 +1,6 @@
 """EML: subject, who and when, the text, and the names of what is attached."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +19,16 @@ from tickwork.families.extract.engines.refusals import Refused
 FIELD = re.compile(rb"(?:From |[!-9;-~]{1,100}:)")
 END_OF_HEAD = re.compile(rb"^(?!From |[!-9;-~]+:|[ \t])\r?\n?", re.MULTILINE)
 MAX_PARTS = 1_000
+# What mails are written in. Loaded now: whoever reads a file can load nothing.
+CHARSETS = """
+    us-ascii utf-7 utf-8 utf-16 utf-16-le utf-16-be iso-8859-1 iso-8859-2 iso-8859-3 iso-8859-4 iso-8859-5 iso-8859-6
+    iso-8859-7 iso-8859-8 iso-8859-9 iso-8859-10 iso-8859-13 iso-8859-14 iso-8859-15 iso-8859-16 windows-1250
+    windows-1251 windows-1252 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 ibm437
+    ibm850 ibm852 mac-roman koi8-r koi8-u tis-620 gb2312 gbk gb18030 big5 shift_jis cp932 euc-jp iso-2022-jp euc-kr
+    iso-2022-kr
+"""
+for each in CHARSETS.split():
+    codecs.lookup(each)
 # Parts within parts: each level is gone through once more.
 MAX_DEPTH = 20
 MAX_BOUNDARY_LENGTH = 200
