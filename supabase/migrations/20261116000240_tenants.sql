@@ -1,5 +1,6 @@
--- What the queue keeps about each tenant, wherever the tenants themselves are kept. Every other table refers to tenant_settings, and
--- tenant_settings to the table of tenants: our own, or the one that `tickwork migrate --tenants` names.
+-- What the queue keeps about each tenant, wherever the tenants themselves are kept. Every other table refers to
+-- tenant_settings, and tenant_settings to the table of tenants: our own, or the one that `tickwork migrate --tenants`
+-- names.
 
 create table public.tenant_settings (
   tenant_id uuid primary key,
@@ -47,8 +48,8 @@ create table tickwork.tenants (
 );
 
 comment on table tickwork.tenants is
-  'The tenants as a claim sees them. Kept in step with tenant_settings and pauses. The number is the place in the order '
-  'of turns.';
+  'The tenants as a claim sees them. Kept in step with tenant_settings and pauses. The number is the place in the '
+  'order of turns.';
 
 select tickwork.guard_table('tickwork.tenants');
 
