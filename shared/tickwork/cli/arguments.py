@@ -19,27 +19,24 @@ def database_url(given: str, name: str) -> str:
 
 
 def job_id(given: str, name: str = "ID") -> UUID:
-    try:
-        return UUID(given)
-    except ValueError:
-        hint = "It looks like 123e4567-e89b-42d3-a456-426614174000; `tickwork jobs` shows the ids."
-        raise InvalidRequest(f"{name}: {given!r} is no job id", hint=hint) from None
+    hint = "It looks like 123e4567-e89b-42d3-a456-426614174000; `tickwork jobs` shows the ids."
+    return uuid(given, f"{name}: {given!r} is not a job id", hint)
 
 
 def document_id(given: str) -> UUID:
-    try:
-        return UUID(given)
-    except ValueError:
-        hint = "`tickwork documents` shows the ids."
-        raise InvalidRequest(f"ID: {given!r} is no document id", hint=hint) from None
+    return uuid(given, f"ID: {given!r} is not a document id", "`tickwork documents` shows the ids.")
 
 
 def webhook_id(given: str) -> UUID:
+    hint = "`tickwork webhooks` and `tickwork webhooks deliveries` show the ids."
+    return uuid(given, f"ID: {given!r} is not an id", hint)
+
+
+def uuid(given: str, refusal: str, hint: str) -> UUID:
     try:
         return UUID(given)
     except ValueError:
-        hint = "`tickwork webhooks` and `tickwork webhooks deliveries` show the ids."
-        raise InvalidRequest(f"ID: {given!r} is no id", hint=hint) from None
+        raise InvalidRequest(refusal, hint=hint) from None
 
 
 def payload(given: str) -> Any:

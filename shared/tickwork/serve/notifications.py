@@ -2,11 +2,10 @@
 
 import hashlib
 import hmac
-import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tickwork.client import Client
@@ -17,6 +16,7 @@ from tickwork.logs import log
 from tickwork.serve.bodies import BodyRefused, body_of
 from tickwork.settings import Settings
 from tickwork.tools.channel_tokens import channel_token
+from tickwork.tools.json_object import json_object
 
 if TYPE_CHECKING:
     from flask import Request
@@ -99,7 +99,7 @@ def check_signature(signature: str, body: bytes, secret: str | None) -> None:
 
 
 def accounts_in(body: bytes) -> list[str]:
-    listed = parsed(body).get("list_folder")
+    listed = json_object(body).get("list_folder")
     accounts = listed.get("accounts") if isinstance(listed, dict) else None
     if not isinstance(accounts, list) or not all(isinstance(each, str) and "\0" not in each for each in accounts):
         raise Refused("the body is not what Dropbox sends", status=400)
@@ -108,7 +108,7 @@ def accounts_in(body: bytes) -> list[str]:
 
 def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
     """Those whose notifications prove themselves; one that does not spoils none of the others, but is no success."""
-    value = parsed(body).get("value")
+    value = json_object(body).get("value")
     states = [each.get("clientState") for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     different = dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE])
     known = []
@@ -136,11 +136,3 @@ def checked(token: str, provider: str, settings: Settings) -> UUID:
     if not any(equal):
         raise Refused("the token is wrong")
     return connector_id
-
-
-def parsed(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

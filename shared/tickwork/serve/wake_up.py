@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tickwork.database.connection import Database
+from tickwork.database.connection import MAX_SILENCE_SECONDS, Database
 from tickwork.database.version import SchemaCheck
 from tickwork.errors import BadSetting, CallerRefused, QueueError, WrongSchema
 from tickwork.jobs.handler import Handlers
@@ -29,7 +29,7 @@ def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Calla
     """
     settings = settings_or_exit()
     use_guarded_worker()
-    database = Database(settings.database_url, f"tickwork {family}")
+    database = Database(settings.database_url, f"tickwork {family}", MAX_SILENCE_SECONDS)
     schema = SchemaCheck(database)
 
     def function(request: "Request") -> Response:
