@@ -218,6 +218,24 @@ def test_permissive_default_privileges_of_older_projects_change_nothing(server: 
         assert any("public.forgotten anon=arwdDxt" in line for line in unlisted_grants(world))
 
 
+@pytest.mark.parametrize("creator", ["the operator", "tickwork_owner"])
+def test_a_function_that_is_created_later_is_closed_until_it_is_opened(world: World, creator: str) -> None:
+    tenant = world.tenant()
+    if creator == "tickwork_owner":
+        world.run("set role tickwork_owner")
+    world.run("create function tickwork.added_later() returns integer language sql as 'select 1'")
+    if creator == "the operator":
+        world.run("create function public.added_later() returns integer language sql as 'select 1'")
+    world.run("reset role")
+    member = world.member_of(tenant)
+
+    for schema in ["tickwork"] + (["public"] if creator == "the operator" else []):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            member.execute(f"select {schema}.added_later()")
+        world.run(f"grant execute on function {schema}.added_later to authenticated")
+        assert member.execute(f"select {schema}.added_later() as one").fetchall() == [{"one": 1}]
+
+
 def test_functions_tables_views_policies_and_roles_keep_the_rules(world: World) -> None:
     assert list(broken_rules(world)) == []
 

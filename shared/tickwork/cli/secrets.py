@@ -44,8 +44,9 @@ def set_secret(
     value = (getpass("Its value: ") if sys.stdin.isatty() else sys.stdin.read()).strip()
     if len(value) < MIN_LENGTH or not value.isascii() or not value.isprintable():
         raise InvalidRequest(f"the value must be {MIN_LENGTH} characters or longer, of ASCII and in one line")
-    hosts = [each if each.isascii() else host_in_ascii(each) for each in map(str.lower, host)]
-    client.secrets.store(tenant_id, OWNER, name, Secret(value=value, hosts=hosts).model_dump_json())
+    hosts = [host_in_ascii(each) for each in host]
+    stored = Secret(value=value, hosts=hosts).model_dump_json()
+    client.secrets.store(tenant_id, OWNER, name, stored)
     print(f"Stored. A header of http_request may say {{{{secret:{name}}}}}.")
 
 
