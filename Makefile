@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: help demo test test-large test-deliveries check-deploy bench schemas docs attack lint lock clean
+.PHONY: help demo test fuzz test-large test-deliveries check-deploy bench schemas docs attack lint lock clean
 
 # What can be made.
 help:
@@ -43,6 +43,11 @@ bench: $(BENCH)/.installed
 # Ten thousand webhooks to receivers that fail three times out of ten, in some minutes; `make test` does it with a few hundred.
 test-deliveries: $(STAMP)
 	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/families/webhook/test_many_deliveries.py
+
+# Foreign bytes for every parser, new ones each time; make fuzz EXAMPLES=100000 takes longer.
+EXAMPLES ?= 2000
+fuzz: $(STAMP)
+	env TICKWORK_FUZZ_EXAMPLES=$(EXAMPLES) $(PYTEST) tests/fuzz
 
 # The migration with the payload schemas of our own types, from the payload models of their handlers.
 schemas: $(STAMP)
