@@ -44,8 +44,9 @@ bench: $(BENCH)/.installed
 test-deliveries: $(STAMP)
 	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/families/webhook/test_many_deliveries.py
 
-# Foreign bytes for every parser, new ones each time; make fuzz EXAMPLES=100000 takes longer.
 EXAMPLES ?= 2000
+
+# Foreign bytes for every parser, new ones each time; make fuzz EXAMPLES=100000 takes longer.
 fuzz: $(STAMP)
 	env TICKWORK_FUZZ_EXAMPLES=$(EXAMPLES) $(PYTEST) tests/fuzz
 
