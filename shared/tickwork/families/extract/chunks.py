@@ -1,8 +1,9 @@
 """The text of a document in pieces that can be searched, one or more for each element."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from tickwork.errors import Permanent
@@ -22,7 +23,7 @@ class Chunk:
     text: str
 
 
-def chunks_of(elements: Sequence[Element]) -> Iterator[Chunk]:
+def chunks_of(elements: Iterable[Element]) -> Iterator[Chunk]:
     """A chunk for each element that has text, and several for one that is too long."""
     for element in elements:
         text = element["text"]
@@ -35,14 +36,16 @@ def chunks_of(elements: Sequence[Element]) -> Iterator[Chunk]:
             text = text[end:].lstrip()
 
 
-def replace_chunks(connection: Connection, task: Task, chunks: Sequence[Chunk]) -> None:
+def replace_chunks(connection: Connection, task: Task, chunks: Iterator[Chunk]) -> None:
     """In place of whatever text the document had."""
     lock = "select from public.documents where id = %s for no key update"
     if connection.execute(lock, [task.document["id"]]).fetchone() is None:
         raise Permanent("There is no such document any more", code="DOCUMENT_MISSING")
     connection.execute("delete from public.document_chunks where document_id = %s", [task.document["id"]])
-    for first in range(0, len(chunks), CHUNKS_AT_ONCE):
-        connection.execute(INSERT_CHUNKS, columns_of(task, chunks[first : first + CHUNKS_AT_ONCE], first))
+    first = 0
+    while some := list(islice(chunks, CHUNKS_AT_ONCE)):
+        connection.execute(INSERT_CHUNKS, columns_of(task, some, first))
+        first += len(some)
 
 
 # Many at once: COPY refuses tables with row-level security, and this is as quick.

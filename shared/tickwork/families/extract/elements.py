@@ -1,10 +1,13 @@
 """What engines read out of a file: elements, in the shape that the Unstructured API answers."""
 
 import hashlib
+import json
 import re
 import unicodedata
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 from typing import TypedDict
 
 # What Postgres cannot store or no font shows: control characters but tab and line feed, lone surrogates.
@@ -31,11 +34,48 @@ class Element(TypedDict):
     metadata: Metadata
 
 
+# Few documents have more, and those that do are kept on disk.
+IN_MEMORY = 1_000_000
+
+
+class Elements:
+    """Elements in reading order, as lines of JSON: a few megabytes of text would be hundreds as objects of Python."""
+
+    def __init__(self, elements: Iterable[Element] = ()) -> None:
+        self._file = SpooledTemporaryFile(IN_MEMORY, prefix="tickwork-")  # noqa: SIM115 (closed with this object)
+        weakref.finalize(self, self._file.close)
+        self._count = 0
+        for each in elements:
+            self.add(each)
+
+    def add(self, element: Element) -> None:
+        self._file.write(json.dumps(element, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        self._count += 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Element]:
+        return map(json.loads, self._lines())
+
+    def as_json(self) -> Iterator[bytes]:
+        """A list of all of them, piece by piece."""
+        before = b"["
+        for line in self._lines():
+            yield before + line.rstrip(b"\n")
+            before = b","
+        yield b"]" if self else b"[]"
+
+    def _lines(self) -> Iterator[bytes]:
+        self._file.seek(0)
+        yield from self._file
+
+
 @dataclass(frozen=True)
 class Extracted:
-    """All that an engine found in one file, in reading order."""
+    """All that an engine found in one file."""
 
-    elements: Sequence[Element]
+    elements: Elements
     page_count: int
 
 

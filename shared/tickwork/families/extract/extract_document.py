@@ -1,8 +1,6 @@
 """extract_document: a file of the vault becomes text that can be searched."""
 
 import hashlib
-import json
-from collections.abc import Sequence
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -14,8 +12,8 @@ from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
 from tickwork.errors import Permanent, Retryable
-from tickwork.families.extract.chunks import Chunk, chunks_of, replace_chunks
-from tickwork.families.extract.elements import Element, Extracted
+from tickwork.families.extract.chunks import chunks_of, replace_chunks
+from tickwork.families.extract.elements import Elements, Extracted
 from tickwork.families.extract.extractions import Engine, Task, begin, noted_failure
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
@@ -56,15 +54,15 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
             tools.progress(0.02, "fetching the file")
             sha256 = fetch(vault, task.document, file, tools)
             extracted = run_engine(task, file, settings, tools)
-        chunks = list(chunks_of(extracted.elements))
-        if not chunks:
+        chunk_count = sum(1 for _ in chunks_of(extracted.elements))
+        if not chunk_count:
             raise Permanent("There is no text in the file; a scan needs an engine that reads images", code="NO_TEXT")
         tools.progress(0.92, "storing the text")
         save_elements(vault, tools.tenant_id, payload.document_id, extracted.elements)
-    result = Result(page_count=extracted.page_count, chunk_count=len(chunks), doc_type=task.document["doc_type"])
+    result = Result(page_count=extracted.page_count, chunk_count=chunk_count, doc_type=task.document["doc_type"])
     return Done(
         result,
-        writes=[partial(store, task, result, sha256, chunks), partial(tell, task, result)],
+        writes=[partial(store, task, result, sha256, extracted.elements), partial(tell, task, result)],
         follow_ups=[follow_up(type, payload.document_id) for type in task.follow_ups],
     )
 
@@ -117,14 +115,13 @@ def run_engine(task: Task, file: Path, settings: Settings, tools: Tools) -> Extr
     )
 
 
-def save_elements(vault: Vault, tenant_id: UUID, document_id: UUID, elements: Sequence[Element]) -> None:
-    text = json.dumps(elements, ensure_ascii=False, separators=(",", ":"))
-    vault.write(derived_key(tenant_id, document_id), [text.encode()], "application/json")
+def save_elements(vault: Vault, tenant_id: UUID, document_id: UUID, elements: Elements) -> None:
+    vault.write(derived_key(tenant_id, document_id), elements.as_json(), "application/json")
 
 
-def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], connection: Connection) -> None:
+def store(task: Task, result: Result, sha256: str, elements: Elements, connection: Connection) -> None:
     """Replace whatever text the document had, one extraction after the other."""
-    replace_chunks(connection, task, chunks)
+    replace_chunks(connection, task, chunks_of(elements))
     cost = ceil(result.page_count * task.cents_per_page)
     connection.execute(
         """
