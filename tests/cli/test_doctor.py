@@ -85,7 +85,7 @@ def test_a_bad_setting_is_found_with_what_to_do(good: dict[str, str], story: str
 
 
 IN_DATABASE: dict[str, tuple[str, str, str]] = {
-    "insert into tickwork.schema_versions values (99)": ("schema", "is of version 99", "Deploy the functions anew."),
+    "insert into tickwork.schema_versions values (99)": ("schema", "is of version 99", "Deploy the functions again."),
     "revoke execute on function public.claim_jobs from tickwork_worker": (
         "rights",
         "may not execute claim_jobs",

@@ -95,7 +95,7 @@ def test_enqueue_takes_a_tenant_by_its_id_and_says_what_was_there_already(world:
 
     job_id = world.value("select id from jobs")
     assert first.stdout == f"{job_id} is queued\n"
-    assert second.stdout == f"{job_id} was there already and is queued\n"
+    assert second.stdout == f"{job_id} already existed and is queued\n"
 
 
 def test_enqueue_takes_a_time_or_an_interval(world: World, tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_migrate_twice_changes_nothing(server: Server, tmp_path: Path) -> None:
 
     assert first["applied"][0] == "stand_ins"
     assert len(first["applied"]) > 10
-    assert second.stdout == "Nothing to do: the schema is current.\n"
+    assert second.stdout == "Nothing to do: the schema is up to date.\n"
 
 
 def test_migrate_says_what_is_wrong_with_the_url(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_an_endpoint_is_added_listed_tested_rotated_and_removed(sender: Sender, 
     rotated = ask("webhooks", "rotate", added["id"], "--overlap", "1", **OPEN)
     assert "whsec_" in rotated.stdout
     assert added["secret"] not in rotated.stdout
-    assert "For 1 hours the old one is good as well." in rotated.stdout
+    assert "For 1 hours the old one is valid as well." in rotated.stdout
 
     assert "is disabled" in ask("webhooks", "disable", added["id"]).stdout
     assert "Somebody disabled it" in ask("webhooks").stdout
@@ -64,7 +64,9 @@ def test_a_secret_is_shown_once(world: World, ask: Ask) -> None:
 def test_without_a_key_or_a_vault_no_endpoint_is_added(world: World, ask: Ask) -> None:
     world.tenant()
 
-    assert "there is neither a key to seal the secret with nor" in refusal(ask("webhooks", "add", URL, "--tenant", "acme"))
+    assert "there is neither a key to seal the secret with nor" in refusal(
+        ask("webhooks", "add", URL, "--tenant", "acme")
+    )
     assert world.rows("select from webhook_endpoints") == []
 
 
@@ -75,7 +77,7 @@ REFUSED = {
     "gopher://hooks.example/": "This address is not allowed",
     f"{URL} --event job+done": "--event: must be a type",
     f"{URL} --prefix Webhook-": "--prefix: must be one like X-Acme-",
-    f"{URL} --description {'x' * 501}": "--description: must be of at most 500 characters",
+    f"{URL} --description {'x' * 501}": "--description: must have at most 500 characters",
     f"{URL} --tenant nobody": "tenant: there is no tenant 'nobody'",
 }
 MISSING = {

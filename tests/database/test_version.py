@@ -94,11 +94,11 @@ def test_old_and_new_functions_run_side_by_side_while_the_schema_moves(world: Wo
 
     assert (refused.status, refused.body) == (
         503,
-        {"error": "The function and the schema are of different versions; see its log."},
+        {"error": "The versions of the function and the schema do not match; see its log."},
     )
     (line,) = [line for line in old.lines() if line["message"] == "refuse_schema"]
     assert line["reason"] == f"the schema is of version {CURRENT + 1}, and this code serves version {CURRENT}"
-    assert line["hint"] == "Deploy the functions anew."
+    assert line["hint"] == "Deploy the functions again."
 
 
 def test_a_worker_takes_no_job_either_and_goes_on_when_it_can(world: World, tmp_path: Path) -> None:

@@ -624,7 +624,7 @@ def test_a_url_says_where_the_vault_is(url: str, address: Address) -> None:
         (f"s3://files?endpoint=https://b:{SECRET}", "server's URL cannot be read"),
         ("s3://files?endpoint=", "server's URL cannot be read"),
         ("s3://files?endpoint=http://example.com", "must start with https://"),
-        ("s3://files?region=EU%20west", "the region is none"),
+        ("s3://files?region=EU%20west", "the region is not valid"),
         ("s3://files?region=a&region=b", "given twice"),
         (f"s3://files?{SECRET}=1", "options are unknown"),
         (f"s3://files ä {SECRET}", "of ASCII"),

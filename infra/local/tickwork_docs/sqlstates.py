@@ -38,7 +38,7 @@ MEANINGS = {
     "TWFUL": "the tenant has as many jobs queued as its `max_queued` allows",
     "TWTNT": "the tenant does not exist (only the service is told)",
     "TWTYP": "the type is unknown or inactive",
-    "TWPAY": "the payload is not an object, too deep, contains a number beyond 1e308, or does not match the type's schema",
+    "TWPAY": "the payload is not an object, too deep, has a number beyond 1e308, or does not match the type's schema",
     "TWSCH": "the schema uses a keyword that is not checked in SQL, and the server has no pg_jsonschema",
     "TWBIG": "a value is over its limit; the message names both numbers",
     "TWKEY": "a key is empty",

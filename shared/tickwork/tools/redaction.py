@@ -1,4 +1,4 @@
-"""Secrets are looked for by what they are, not by how they look, before anything foreign is kept or shown."""
+"""Removes secrets by their value, not by their form, before anything foreign is stored or shown."""
 
 import json
 from base64 import b64encode, urlsafe_b64encode
@@ -7,16 +7,16 @@ from urllib.parse import quote, quote_plus
 
 
 def redacted(text: str, secrets: Mapping[str, str]) -> str:
-    """The text with each secret, in every form that it may have come back in, replaced by its name."""
+    """The text with each secret, in every encoding that it may come back in, replaced by its name."""
     forms = {form: name for name, value in secrets.items() for form in _forms(value)}
-    # The longest first: one may be a part of another.
+    # The longest first: one may be part of another.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, f"[secret {forms[form]}]")
     return text
 
 
 def redacted_headers(headers: Mapping[str, str], secrets: Mapping[str, str], most: int) -> dict[str, str]:
-    """Those of the headers that fit into so many characters, the first ones first."""
+    """The first headers that fit into that many characters."""
     chosen: dict[str, str] = {}
     for name, value in headers.items():
         shown = redacted(value, secrets)

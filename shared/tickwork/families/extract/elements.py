@@ -1,4 +1,4 @@
-"""What engines read out of a file: elements, in the shape that the Unstructured API answers."""
+"""What engines extract from a file: elements, in the format of the Unstructured API."""
 
 import hashlib
 import re
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-# What Postgres cannot store or no font shows: control characters but tab and line feed, lone surrogates.
+# What Postgres cannot store or no font shows: control characters except tab and line feed, lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 LIGATURE = re.compile("[\ufb00-\ufb06]")
 
@@ -30,14 +30,14 @@ class Element(TypedDict):
 
 @dataclass(frozen=True)
 class Extracted:
-    """All that an engine found in one file, in reading order."""
+    """Everything that an engine found in a file, in reading order."""
 
     elements: Sequence[Element]
     page_count: int
 
 
 def element(type: str, text: str, position: int, **metadata: object) -> Element:
-    """One element; its id is the same each time the same file is read."""
+    """One element; its id is the same every time the same file is extracted."""
     text = cleaned(text)
     digest = hashlib.sha256(f"{position}\n{type}\n{text}".encode()).hexdigest()
     known: Metadata = {name: value for name, value in metadata.items() if value is not None}  # type: ignore[assignment]
@@ -45,6 +45,6 @@ def element(type: str, text: str, position: int, **metadata: object) -> Element:
 
 
 def cleaned(text: str) -> str:
-    """As people type it: letters with their dots, no ligatures, no soft hyphens, nothing that cannot be stored."""
+    """As people type it: composed letters, no ligatures, no soft hyphens, nothing that cannot be stored."""
     text = LIGATURE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), unicodedata.normalize("NFC", text))
     return UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\xad", "")).strip()
