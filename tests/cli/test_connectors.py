@@ -134,8 +134,8 @@ def test_without_a_worker_it_says_what_it_waits_for(office: Office, ask: Ask) ->
     [
         (["add", "icloud", "--tenant", "acme"], "token-of-some-length", "there is none 'icloud'"),
         (["add", "dropbox", "--tenant", "nobody"], "token-of-some-length", "there is no tenant 'nobody'"),
-        (["add", "dropbox", "--tenant", "acme"], "", "refresh token: must be one word"),
-        (["add", "dropbox", "--tenant", "acme"], "two words", "refresh token: must be one word"),
+        (["add", "dropbox", "--tenant", "acme"], "", "refresh token: must be a single word"),
+        (["add", "dropbox", "--tenant", "acme"], "two words", "refresh token: must be a single word"),
         (["add", "dropbox", "--tenant", "acme", "--extract", "unstructured_fast"], "x" * 20, "third party"),
         (["check", "nothing"], "", "there is no connector 'nothing'"),
         (["watch", "nothing", "https://x.example"], "", "there is no connector 'nothing'"),

@@ -118,7 +118,7 @@ BAD_JOBS = [
     (["--payload", '{"a":' * 33 + "1" + "}" * 33], "payload: nested deeper than 32 levels"),
     (["--payload", '{"a":' + "[" * 60000], "payload: nested deeper than 32 levels"),
     (["--payload", r'{"a": "\u0000"}'], r"payload: must not contain \u0000"),
-    (["--payload", r'{"a": "\ud800"}'], "payload: contains one half of a surrogate pair"),
+    (["--payload", r'{"a": "\ud800"}'], "payload: contains half of a surrogate pair"),
     (["--priority", "-1"], "priority: -1 is out of range, it must be 0 to 100"),
     (["--priority", "1000"], "priority: 1000 is out of range, it must be 0 to 100"),
     (["--priority", "99999999999"], "priority: 99999999999 is out of range"),
@@ -254,7 +254,7 @@ def test_tick_gives_back_expired_leases(world: World, ask: Ask) -> None:
 
     assert ticked == {"reaped": 1, "functions": []}
     assert world.reload(job).status == "queued"
-    assert ask("tick").stdout == "0 expired leases given back, 0 functions woken\n"
+    assert ask("tick").stdout == "0 expired leases ended, 0 functions woken\n"
 
 
 def test_tenants_are_listed_and_added(ask: Ask) -> None:

@@ -34,7 +34,7 @@ def test_what_is_paused_waits_until_it_is_resumed(world: World, ask: Ask, option
 
 
 BAD_PAUSES = [
-    ([], "give one of --family, --type and --tenant", "for two things run it twice"),
+    ([], "give one of --family, --type and --tenant", "for two of them run it twice"),
     (["--family", "test", "--tenant", "acme"], "give only one of --family, --type and --tenant", "run it twice"),
     (["--family", "tset"], "family: there is no family 'tset'", "test"),
     (["--family", ""], "family: there is no family ''", "test"),
