@@ -64,6 +64,12 @@ def worker_port(server: Server) -> Iterator[int]:
     if not os.environ.get("TICKWORK_TEST_PGBOUNCER"):
         yield server.port
         return
+    with pooler(server) as port:
+        yield port
+
+
+@contextmanager
+def pooler(server: Server) -> Iterator[int]:
     with (
         TemporaryDirectory(prefix="tickwork-pooler-") as folder,
         running_pgbouncer(server.port, open_to_all(folder)) as port,

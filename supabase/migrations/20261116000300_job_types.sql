@@ -263,9 +263,13 @@ execute function tickwork.follow_type();
 alter function tickwork.follow_type owner to tickwork_owner;
 grant execute on function tickwork.add_family_type to tickwork_owner;
 
+-- A file may keep a processor busy for minutes: so many at once for each tenant, so that the others get one too.
+insert into public.job_types (key, family, description, timeout_seconds, max_running_per_tenant, enqueued_by)
+values
+  ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600, 3, 'member');
+
 insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
 values
-  ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600, 'member'),
   ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000, 'member'),
   ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000, 'member'),
   ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000, 'member'),

@@ -44,7 +44,8 @@ begin
     ) as tenant(id);
   end if;
 
-  -- A second round is needed only if the job that held a key ended between the insert and the lookup.
+  -- Another round is needed when the job that held a key ended between the insert and the lookup, or when one of the
+  -- batch turned out to be there by its other key.
   for round in 1 .. 10 loop
     perform tickwork.insert_missing_jobs(insert_jobs.requests);
 
@@ -118,10 +119,11 @@ begin
           partition by request.tenant_id, request.dedupe_key order by request.ordinality
         ) as place_by_dedupe_key
       from unnest(insert_missing_jobs.requests) with ordinality as request
+      -- One that is there already, by its other key, does not keep its place from those after it.
+      where tickwork.job_asked_for(insert_missing_jobs.requests[request.ordinality]) is null
     ) as listed
     where (listed.idempotency_key is null or listed.place_by_idempotency_key = 1)
       and (listed.dedupe_key is null or listed.place_by_dedupe_key = 1)
-      and tickwork.job_asked_for(insert_missing_jobs.requests[listed.ordinality]) is null
     order by listed.ordinality
   );
 

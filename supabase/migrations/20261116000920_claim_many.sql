@@ -127,8 +127,18 @@ begin
       passed := passed || array(
         select turn.tenant_number
         from unnest(next.turns) as turn
-        where turn.room > (select count(*) from unnest(started) as job where job.tenant_id = turn.tenant_id)
+        cross join lateral (
+          select count(*) as jobs from unnest(started) as job where job.tenant_id = turn.tenant_id
+        ) as given
+        where turn.room > given.jobs
           and turn.types = tickwork.open_types(turn.tenant_number, (request).family, turn.types)
+          -- A job that two targets of a turn have found is one start less: there may be more.
+          and (given.jobs = 0 or not exists (
+            select
+            from unnest(targets) as target
+            where target.tenant_number = turn.tenant_number
+              and target.max_priority < 100
+          ))
       );
     else
       types := open_types;

@@ -41,7 +41,14 @@ begin
     limit reap.max_jobs
     for update skip locked
   ) as lapsed
-  cross join lateral (select * from public.jobs where jobs.id = lapsed.job_id limit 1) as jobs;
+  -- Nor is anybody waited for who is cancelling the job at this moment.
+  cross join lateral (
+    select *
+    from public.jobs
+    where jobs.id = lapsed.job_id
+    limit 1
+    for no key update skip locked
+  ) as jobs;
 
   if expired.ids is null then
     return 0;

@@ -8,12 +8,11 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.conftest import TEMPLATE, cloned
-from tests.database.test_state_machine import EXPLORING
 from tests.world import World
 from tests.world.agreement import disagreements
 from tests.world.crowd import let_time_pass
@@ -239,5 +238,12 @@ def machine(server: Server) -> Iterator[type[VerbsAndEdits]]:
 def test_record_and_queue_agree_whatever_happens(machine: type[VerbsAndEdits]) -> None:
     run_state_machine_as_test(
         machine,
-        settings=settings(EXPLORING, max_examples=50),
+        settings=settings(
+            max_examples=50,
+            stateful_step_count=40,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
     )

@@ -180,6 +180,16 @@ def test_a_claim_never_takes_more_than_it_was_asked_for_whatever_the_plan(world:
     assert world.value("select count(*) from jobs where status = 'running'") == 8
 
 
+def test_a_batch_takes_all_that_there_are_also_when_some_are_taken_for_their_low_priority(world: World) -> None:
+    type = world.type()
+
+    # Low priorities come first now and then: once in ten starts.
+    for _ in range(12):
+        enqueued = {world.job(type, priority=priority).id for priority in (100, 50, 0, 0)}
+
+        assert {job.id for job in world.queue.claim_jobs("test", 4)} == enqueued
+
+
 def test_a_claim_locks_only_what_it_takes(world: World) -> None:
     for priority in range(5):
         for _ in range(4):

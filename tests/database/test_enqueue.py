@@ -234,6 +234,19 @@ def test_a_batch_answers_in_its_order_and_the_first_of_two_equal_keys_wins(world
     assert world.value("select count(*) from jobs") == 3
 
 
+def test_a_job_of_a_batch_that_is_there_by_one_key_leaves_its_other_key_to_those_after_it(world: World) -> None:
+    job = {"tenant_id": str(world.tenant()), "type": world.type()}
+    (known,) = world.service.jobs.enqueue_jobs([job | {"idempotency_key": "a"}])
+
+    repeated, first, second = world.service.jobs.enqueue_jobs(
+        [job | {"idempotency_key": "a", "dedupe_key": "b"}, job | {"dedupe_key": "b"}, job | {"dedupe_key": "b"}]
+    )
+
+    assert (repeated.id, repeated.deduplicated) == (known.id, True)
+    assert not first.deduplicated
+    assert (second.id, second.deduplicated) == (first.id, True)
+
+
 def test_a_batch_is_claimed_in_the_order_it_was_given(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     keys = ["z", "a", "m", "b"]

@@ -1,4 +1,18 @@
-"""Nobody sees or changes what is another tenant's: every object, by every actor, in every context."""
+"""
+Nobody sees or changes what is another tenant's: every object, by every actor, in every context.
+
+Two tenants, alpha and beta, have rows in every table. The matrix has one cell for each
+
+    actor     members of both tenants, workers with and without a lease, anon, somebody removed, a stranger, the service
+    context   signed in; aiming at the other tenant; no claims, on a cold or warm connection; broken claims; SQL in them
+    attack    select, insert, update and delete on each table and view, and a call of each function in the catalogue
+
+Each cell is tried in a transaction that is rolled back. It is wrong if the actor saw or touched a row of another tenant
+(`breach`), if the answer tells an id of another tenant from one that does not exist (`betrayal`), or if the actor got
+nothing although it is at home and has the right, since then the cell proves nothing (`void`). A table or function that
+is added is in the matrix by itself; if a function takes an argument that nobody knows, the test says which, and
+isolation_arguments.py is where it goes. The deliberate holes at the end show that each check can fail.
+"""
 
 import json
 import re

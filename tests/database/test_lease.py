@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import LiteralString
 from uuid import uuid4
 
 import pytest
@@ -299,6 +300,30 @@ def test_a_heartbeat_and_a_mixed_batch_of_the_same_jobs_do_not_deadlock(world: W
     assert [row["status"] for row in settled.result()] == ["queued", "done"]
 
 
+LOCKS: dict[str, LiteralString] = {
+    "settle": "select complete_job(%(id)s, %(token)s)",
+    "edit": "select from jobs where id = %(id)s for update",
+}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_heartbeat_waits_for_nobody(world: World, lock: str) -> None:
+    locked, other = world.running_job(), world.running_job()
+    somebody = transaction(world)
+    somebody.execute(LOCKS[lock], {"id": locked.id, "token": locked.lease_token})
+
+    with ThreadPoolExecutor(1) as pool:
+        beat = pool.submit(world.queue.heartbeat_jobs, [lease_of(locked), lease_of(other)])
+        until_waiting_or_done(world, beat)
+        has_waited = not beat.done()
+        somebody.rollback()
+
+    assert not has_waited
+    assert [(row["job_id"], row["is_held"]) for row in beat.result()] == [(locked.id, True), (other.id, True)]
+    assert world.reload(other).lease_expires_at > other.lease_expires_at  # type: ignore[operator]
+    assert world.queue.complete_job(locked).status == "done"
+
+
 def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: World) -> None:
     job = world.running_job()
     world.expire(job)
@@ -376,3 +401,22 @@ def test_a_silent_worker_that_comes_back_in_time_keeps_its_lease(world: World) -
 
     assert world.service.maintenance.reap_expired_leases() == 0
     assert world.queue.complete_job(job).status == "done"
+
+
+def test_a_claim_does_not_wait_for_somebody_who_cancels_a_job_whose_lease_has_expired(world: World) -> None:
+    expired, other = world.running_job(), world.job()
+    world.expire(expired)
+    somebody = transaction(world)
+    somebody.execute("select cancel_job(%s)", [expired.id])
+    # Who waits fails.
+    world.run("alter role tickwork_worker set lock_timeout = '1s'")
+    try:
+        worker = world.connect_worker()
+        claimed = worker.execute("select id from claim_jobs('test', 'w', 2)").fetchall()
+    finally:
+        world.run("alter role tickwork_worker reset lock_timeout")
+    somebody.commit()
+    world.service.maintenance.reap_expired_leases()
+
+    assert [row["id"] for row in claimed] == [other.id]
+    assert world.reload(expired).status == "cancelled"

@@ -21,6 +21,7 @@ from tests.database import (
     test_manage,
     test_manage_many,
     test_max_queued,
+    test_model,
     test_pauses,
     test_rates,
     test_settle,
@@ -141,15 +142,15 @@ MUTANTS = [
     Mutant(
         "heartbeat by status only",
         "tickwork.heartbeat_jobs",
-        "leases.token = beat.lease_token",
-        "true",
+        "and leases.token = beats.lease_token",
+        "",
         test_lease.test_many_heartbeats_and_outcomes_are_fenced_one_by_one,
     ),
     Mutant(
         "a stale heartbeat beside a good one",
         "tickwork.heartbeat_jobs",
-        "and noted.lease_token = beats.lease_token",
-        "",
+        "and leases.token = beats.lease_token\n    limit 1",
+        "limit 1",
         test_lease.test_a_stale_token_does_not_profit_from_a_good_one_beside_it,
     ),
     Mutant(
@@ -187,6 +188,22 @@ MUTANTS = [
         "for update skip locked",
         "",
         test_lease.test_two_reapers_at_once_end_an_attempt_once,
+    ),
+    Mutant(
+        "a heartbeat that waits for whoever settles",
+        "tickwork.heartbeat_jobs",
+        "    for no key update skip locked\n    ) as lease",
+        "    for no key update\n    ) as lease",
+        test_lease.test_a_heartbeat_waits_for_nobody,
+        ("settle",),
+    ),
+    Mutant(
+        "a heartbeat that waits for whoever edits the record",
+        "tickwork.heartbeat_jobs",
+        "from extended))\n    for no key update skip locked",
+        "from extended))\n    for no key update",
+        test_lease.test_a_heartbeat_waits_for_nobody,
+        ("edit",),
     ),
     Mutant(
         "a heartbeat that extends nothing",
@@ -865,6 +882,51 @@ MUTANTS = [
         "(0.8 + 0.4 * random())",
         "1",
         test_settle.test_jitter_differs_from_job_to_job,
+    ),
+    # What the comparison with the model finds by itself.
+    *(
+        Mutant(defect, function, before, after, test_model.check_some_sequences)
+        for defect, function, before, after in (
+            ("the model: no fence", "tickwork.settle", FENCE, "true"),
+            (
+                "the model: keys that are shared by all types",
+                "tickwork.job_asked_for",
+                "same.type = (job_asked_for.request).type",
+                "true",
+            ),
+            (
+                "the model: keys that are not given back",
+                "tickwork.give_keys_back",
+                "jobs.status not in",
+                "jobs.status in",
+            ),
+            ("the model: a rate that is not spent", "tickwork.spend_starts", "is not null", "is null"),
+            ("the model: a lane that nobody fills", "tickwork.fill_lane", "limit greatest(room, 0)", "limit 0"),
+            (
+                "the model: a cancel that a release forgets",
+                "tickwork.status_after",
+                "WHEN is_cancelled",
+                "WHEN is_cancelled and ending <> 'released'",
+            ),
+            (
+                "the model: a release that costs an attempt",
+                "tickwork.note_undone",
+                "(outcome.status = 'released'",
+                "(false",
+            ),
+            (
+                "the model: a retry by filter beyond the tenant",
+                "tickwork.resolve_filter",
+                "when wanted.tenant_id is not null",
+                "when false",
+            ),
+            (
+                "the model: a purge of what still runs",
+                "tickwork.purge_jobs",
+                "and jobs.finished_at <",
+                "and jobs.updated_at <",
+            ),
+        )
     ),
 ]
 

@@ -180,6 +180,27 @@ def test_clients_have_no_right_that_row_level_security_does_not_govern(world: Wo
     assert not [item for item in items if set(item.partition("=")[2]) & set("Dxtm*")]
 
 
+# What the application's users may call, however they come by the right. On Supabase the functions of auth are its own.
+CALLABLE = {
+    "anon": "auth.jwt auth.role auth.uid",
+    "authenticated": "auth.jwt auth.role auth.uid "
+    + " ".join(names for roles, names in MAY_EXECUTE.items() if "authenticated" in roles.split()),
+}
+
+
+@pytest.mark.parametrize("role", CALLABLE)
+def test_users_can_call_what_is_listed_and_nothing_else(world: World, role: str) -> None:
+    rows = world.rows(
+        "select distinct concat_ws('.', pronamespace::regnamespace, proname) as name from pg_proc "
+        "where pronamespace::regnamespace::text not in ('pg_catalog', 'information_schema') "
+        "and prorettype <> 'trigger'::regtype "
+        "and has_schema_privilege(%s, pronamespace, 'usage') and has_function_privilege(%s, pg_proc.oid, 'execute')",
+        *(role, role),
+    )
+
+    assert {row["name"] for row in rows} == {*CALLABLE[role].split()}
+
+
 def test_permissive_default_privileges_of_older_projects_change_nothing(server: Server) -> None:
     with cloned(server, "template1") as name, World(server.url(name), server.url(name)) as world:
         for kind in ("tables", "functions", "sequences"):

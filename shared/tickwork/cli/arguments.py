@@ -7,14 +7,15 @@ from uuid import UUID
 
 from tickwork.database.connection import Database
 from tickwork.errors import BadSetting, InvalidRequest
+from tickwork.settings import is_postgres_url
 
 
 def database_url(given: str, name: str) -> str:
-    if not given.startswith(("postgresql://", "postgres://")):
-        raise BadSetting(
-            f"{name}: must start with postgresql://, such as postgresql://user:password@host:5432/database"
-        )
-    return given
+    try:
+        return is_postgres_url(given)
+    except ValueError as error:
+        # Without its context, which may show the password.
+        raise BadSetting(f"{name}: {error}. Example: postgresql://user:password@host:5432/database") from None
 
 
 def job_id(given: str, name: str = "ID") -> UUID:
