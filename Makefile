@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
-# Other queues are no part of what is developed and tested here.
+# Other queues are only needed for benchmarks.
 BENCH := .venv-bench
 # Two at a time, each with a server of its own; the tests of one file stay together. What is skipped is said.
 PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile

@@ -1,4 +1,4 @@
-"""The payload schemas of our own types: python infra/local/make_schemas.py [FILE] writes them as a migration."""
+"""The payload schemas of the built-in types: python infra/local/make_schemas.py [FILE] writes them as a migration."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The command on the schema: migrate."""
+"""The command for the schema: migrate."""
 
 from typing import Annotated
 
@@ -14,12 +14,12 @@ commands = typer.Typer()
 
 @commands.command()
 def migrate(
-    url: Annotated[str, typer.Argument(help="Of any Postgres from version 15 on.", metavar="URL")],
+    url: Annotated[str, typer.Argument(help="URL of any Postgres, version 15 or later.", metavar="URL")],
     as_json: AsJson = False,
 ) -> None:
-    """Bring a database to the current schema. Running it again changes nothing."""
+    """Bring a database up to the current schema. Running it again changes nothing."""
     applied = migrations.migrate(arguments.database_url(url, "URL"))
     if as_json:
         print_json({"applied": applied})
     else:
-        print("\n".join(f"applied {name}" for name in applied) or "Nothing to do: the schema is current.")
+        print("\n".join(f"applied {name}" for name in applied) or "Nothing to do: the schema is up to date.")

@@ -1,4 +1,4 @@
-"""Brings any Postgres from version 15 on to the current schema."""
+"""Brings a Postgres, version 15 or later, up to the current schema."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import psycopg
 from tickwork.database.connection import Connection, connect, translated
 from tickwork.errors import InvalidRequest
 
-# Any number will do, as long as it is always the same: two migrations at once wait for each other.
+# Any number, as long as it never changes: of two concurrent migrations one waits for the other.
 LOCK = 7_469_636_875
 
 HISTORY = """
@@ -21,7 +21,7 @@ HISTORY = """
 
 
 def migrate(url: str) -> list[str]:
-    """Apply what is missing, all of it or nothing, and answer the names of the files applied."""
+    """Apply all missing files or none, and return the names of the applied ones."""
     try:
         with connect(url, "tickwork migrate") as connection, connection.transaction():
             check_version(connection)
@@ -40,13 +40,13 @@ def check_version(connection: Connection) -> None:
 
 
 def stand_ins(connection: Connection) -> list[Path]:
-    """What Supabase brings along, where it is missing."""
+    """What Supabase provides, if it is missing."""
     row = connection.execute("select to_regnamespace('auth') is null as is_plain").fetchone()
     return [folder("local") / "stand_ins.sql"] if row and row["is_plain"] else []
 
 
 def apply(connection: Connection, file: Path) -> bool:
-    """Run one file unless it ran before; the Supabase CLI keeps its history in the same table."""
+    """Run a file unless it has been applied; the Supabase CLI keeps its history in the same table."""
     version, _, name = file.stem.partition("_")
     if version.isdecimal():
         inserted = connection.execute(
@@ -61,7 +61,7 @@ def apply(connection: Connection, file: Path) -> bool:
 
 
 def edited_since(url: str) -> list[str]:
-    """The files that read differently from what was applied: until the first release they are edited in place."""
+    """The files that differ from what was applied: until the first release they are edited in place."""
     with connect(url, "tickwork migrate") as connection:
         rows = connection.execute("select version, statements from supabase_migrations.schema_migrations").fetchall()
     applied = {row["version"]: row["statements"] for row in rows}

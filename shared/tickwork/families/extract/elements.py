@@ -1,4 +1,4 @@
-"""What engines read out of a file: elements, in the shape that the Unstructured API answers."""
+"""What engines extract from a file: elements, in the format of the Unstructured API."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import TypedDict
 
-# What Postgres cannot store or no font shows: control characters but tab and line feed, lone surrogates.
+# What Postgres cannot store or no font shows: control characters except tab and line feed, lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 LIGATURE = re.compile("[\ufb00-\ufb06]")
 # No letter has more marks than Unicode's stream-safe text allows, and sorting a longer row of them takes its square.
@@ -73,14 +73,14 @@ class Elements:
 
 @dataclass(frozen=True)
 class Extracted:
-    """All that an engine found in one file."""
+    """Everything that an engine found in a file, in reading order."""
 
     elements: Elements
     page_count: int
 
 
 def element(type: str, text: str, position: int, **metadata: object) -> Element:
-    """One element; its id is the same each time the same file is read."""
+    """One element; its id is the same every time the same file is extracted."""
     text = cleaned(text)
     digest = hashlib.sha256(f"{position}\n{type}\n{text}".encode()).hexdigest()
     known: Metadata = {name: value for name, value in metadata.items() if value is not None}  # type: ignore[assignment]
@@ -88,7 +88,7 @@ def element(type: str, text: str, position: int, **metadata: object) -> Element:
 
 
 def cleaned(text: str) -> str:
-    """As people type it: letters with their dots, no ligatures, no soft hyphens, nothing that cannot be stored."""
+    """As people type it: composed letters, no ligatures, no soft hyphens, nothing that cannot be stored."""
     if text.isascii() and text.isprintable():
         return text.strip()
     text = unicodedata.normalize("NFC", PERHAPS_MARKS.sub(_fewer_marks, text))
