@@ -1,4 +1,4 @@
-"""The payload schemas of our own types: python infra/local/make_schemas.py [FOLDER] writes them as migrations."""
+"""The payload schemas of the built-in types: python infra/local/make_schemas.py [FOLDER] writes them as migrations."""
 
 import json
 import sys

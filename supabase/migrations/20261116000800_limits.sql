@@ -128,6 +128,9 @@ begin
 end
 $$;
 
+comment on function tickwork.check_isolation is
+  'Raises TWARG unless the transaction sees what others commit, as counting running jobs requires.';
+
 create function tickwork.lock_limit(key text, may_wait boolean)
 returns boolean
 language plpgsql

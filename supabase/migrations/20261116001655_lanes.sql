@@ -148,6 +148,9 @@ begin
 end
 $$;
 
+comment on function tickwork.limit_lane is
+  'queued -> queued. Sets the limits of a lane; null removes one. Raises TWARG, TWLAN.';
+
 create function tickwork.lock_jobs_of_lane(family text, tenant_id uuid, lane text, place text)
 returns public.jobs[]
 language plpgsql

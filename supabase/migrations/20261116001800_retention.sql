@@ -20,6 +20,9 @@ begin
 end
 $$;
 
+comment on function tickwork.check_purge is
+  'Raises TWARG if an argument of purge_jobs or purge_events is out of range.';
+
 create function tickwork.purge_jobs(older_than interval, batch_size integer)
 returns integer
 language plpgsql

@@ -133,8 +133,8 @@ def test_an_id_or_filters_are_needed_but_not_both(world: World, tmp_path: Path, 
 
     neither, both = run_all([given, [*given, str(job.id), "--family", "test"]], home=tmp_path)
 
-    assert refusal(neither) == "tickwork: give an ID, or say which jobs with options"
-    assert refusal(both) == "tickwork: give an ID or options, not both"
+    assert refusal(neither) == "tickwork: give an ID is missing, or options that select jobs"
+    assert refusal(both) == "tickwork: give either an ID or options, not both"
     assert world.reload(job) == job
 
 

@@ -94,7 +94,7 @@ def test_enqueue_takes_a_tenant_by_its_id_and_says_what_was_there_already(world:
 
     job_id = world.value("select id from jobs")
     assert first.stdout == f"{job_id} is queued\n"
-    assert second.stdout == f"{job_id} was there already and is queued\n"
+    assert second.stdout == f"{job_id} already existed and is queued\n"
 
 
 def test_enqueue_takes_a_time_or_an_interval(world: World, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ BAD_JOBS = [
     (["--payload", '{"a":' * 33 + "1" + "}" * 33], "payload: nested deeper than 32 levels"),
     (["--payload", '{"a":' + "[" * 60000], "payload: nested deeper than 32 levels"),
     (["--payload", r'{"a": "\u0000"}'], r"payload: must not contain \u0000"),
-    (["--payload", r'{"a": "\ud800"}'], "payload: contains one half of a surrogate pair"),
+    (["--payload", r'{"a": "\ud800"}'], "payload: contains half of a surrogate pair"),
     (["--priority", "-1"], "priority: -1 is out of range, it must be 0 to 100"),
     (["--priority", "1000"], "priority: 1000 is out of range, it must be 0 to 100"),
     (["--priority", "99999999999"], "priority: 99999999999 is out of range"),
@@ -252,7 +252,7 @@ def test_tick_gives_back_expired_leases(world: World, ask: Ask) -> None:
 
     assert ticked == {"reaped": 1, "functions": []}
     assert world.reload(job).status == "queued"
-    assert ask("tick").stdout == "0 expired leases given back, 0 functions woken\n"
+    assert ask("tick").stdout == "0 expired leases ended, 0 functions woken\n"
 
 
 def test_tenants_are_listed_and_added(ask: Ask) -> None:
@@ -279,7 +279,7 @@ def test_migrate_twice_changes_nothing(server: Server, tmp_path: Path) -> None:
 
     assert first["applied"][0] == "stand_ins"
     assert len(first["applied"]) > 10
-    assert second.stdout == "Nothing to do: the schema is current.\n"
+    assert second.stdout == "Nothing to do: the schema is up to date.\n"
 
 
 def test_migrate_says_what_is_wrong_with_the_url(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.conftest import TEMPLATE, cloned
-from tests.database.isolation_arguments import BY_TYPE, arguments_for
+from tests.database.isolation_arguments import BY_TYPE, Target, arguments_for
 from tests.database.test_privileges import CLIENT_COLUMNS, DOCUMENT_COLUMNS, OURS, broken_rules, unlisted_grants
 from tests.world import World
 from tests.world.receivers import emit, endpoint
@@ -126,22 +126,6 @@ TRAPS = """
     create operator lair.= (leftarg = uuid, rightarg = uuid, function = lair.spring);
     set search_path = lair, pg_temp, pg_catalog, public;
 """
-
-
-class Target(NamedTuple):
-    """A tenant, and what one has to know in order to touch it."""
-
-    word: str
-    tenant: UUID
-    jobs: dict[str, UUID]
-    token: UUID
-    number: int
-    document: UUID
-    spare: UUID
-    endpoint: UUID
-    delivery: UUID
-    event: UUID
-    connector: UUID
 
 
 class Actor(NamedTuple):

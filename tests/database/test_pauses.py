@@ -125,7 +125,9 @@ def test_exactly_one_scope_is_given(world: World) -> None:
 
     for verb in (world.service.pauses.pause_jobs, world.service.pauses.resume_jobs):
         for scopes in ({}, {"family": "test", "type": "greet_person"}):
-            with pytest.raises(InvalidRequest, match=f"of family, type and tenant_id, not {len(scopes)}") as refusal:
+            with pytest.raises(
+                InvalidRequest, match=f"of family, type and tenant_id must be given, not {len(scopes)}"
+            ) as refusal:
                 verb(**scopes)
             assert refusal.value.sqlstate == "TWARG"
 

@@ -1,4 +1,4 @@
-"""The commands on the schema: migrate, migrations."""
+"""The commands for the schema: migrate, migrations."""
 
 from pathlib import Path
 from typing import Annotated
@@ -41,13 +41,13 @@ Members = Annotated[
 
 @commands.command()
 def migrate(
-    url: Annotated[str, typer.Argument(help="Of any Postgres from version 15 on.", metavar="URL")],
+    url: Annotated[str, typer.Argument(help="URL of any Postgres, version 15 or later.", metavar="URL")],
     modules: Modules = None,
     tenants: Tenants = None,
     members: Members = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a database to the current schema. Running it again changes nothing."""
+    """Bring a database up to the current schema. Running it again changes nothing."""
     applied = migrations.migrate(
         arguments.database_url(url, "URL"),
         modules,
@@ -57,7 +57,7 @@ def migrate(
     if as_json:
         print_json({"applied": applied})
     else:
-        print("\n".join(f"applied {name}" for name in applied) or "Nothing to do: the schema is current.")
+        print("\n".join(f"applied {name}" for name in applied) or "Nothing to do: the schema is up to date.")
 
 
 @commands.command("migrations")

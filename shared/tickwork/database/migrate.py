@@ -1,4 +1,4 @@
-"""Brings any Postgres from version 15 on to the current schema."""
+"""Brings a Postgres, version 15 or later, up to the current schema."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +10,7 @@ from tickwork.database.connection import Connection, connect, translated
 from tickwork.database.modules import CHAPTERS, module_of, with_needs
 from tickwork.errors import InvalidRequest
 
-# Any number will do, as long as it is always the same: two migrations at once wait for each other.
+# Any number, as long as it never changes: of two concurrent migrations one waits for the other.
 LOCK = 7_469_636_875
 
 HISTORY = """
@@ -29,7 +29,7 @@ def migrate(
     tenants: Adopted | None = None,
     members: Adopted | None = None,
 ) -> list[str]:
-    """Apply what is missing, all of it or nothing, and return the names of the files applied.
+    """Apply all missing files or none, and return the names of the applied ones.
 
     Without a choice of modules, those that the database has are brought up to date; a new database gets all.
     """
@@ -108,7 +108,7 @@ def check_version(connection: Connection) -> None:
 
 
 def stand_ins(connection: Connection) -> list[Path]:
-    """What Supabase brings along, where it is missing."""
+    """What Supabase provides, if it is missing."""
     row = connection.execute("select to_regnamespace('auth') is null as is_plain").fetchone()
     return [folder("local") / "stand_ins.sql"] if row and row["is_plain"] else []
 
@@ -124,7 +124,7 @@ def apply(connection: Connection, file: Path) -> None:
 
 
 def edited_since(url: str) -> list[str]:
-    """The files that read differently from what was applied: until the first release they are edited in place."""
+    """The files that differ from what was applied: until the first release they are edited in place."""
     with connect(url, "tickwork migrate") as connection:
         rows = connection.execute("select version, statements from supabase_migrations.schema_migrations").fetchall()
     applied = {row["version"]: row["statements"] for row in rows}
