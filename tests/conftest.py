@@ -17,6 +17,8 @@ from tickwork.database.migrate import migrate
 from tickwork_local.launch import die_with_parent
 from tickwork_local.postgres import Server, embedded_binaries, running_postgres
 
+pytest_plugins = ["tests.world.clouds"]
+
 TEMPLATE = "template_tickwork"
 NUMBERS = count(1)
 
@@ -62,6 +64,12 @@ def worker_port(server: Server) -> Iterator[int]:
     if not os.environ.get("TICKWORK_TEST_PGBOUNCER"):
         yield server.port
         return
+    with pooler(server) as port:
+        yield port
+
+
+@contextmanager
+def pooler(server: Server) -> Iterator[int]:
     with (
         TemporaryDirectory(prefix="tickwork-pooler-") as folder,
         running_pgbouncer(server.port, open_to_all(folder)) as port,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.world import World
@@ -139,10 +140,19 @@ def test_no_file_is_longer_than_300_lines() -> None:
     assert [file.name for file in (*code, *sql) if len(file.read_text().splitlines()) > 300] == []
 
 
+def test_no_sql_function_is_longer_than_80_lines() -> None:
+    heads = re.findall(r"^create (?:or replace )?function \S+?\(", SQL, re.MULTILINE)
+    # Up to the end of the body in dollar quotes, or else to the next empty line.
+    found = re.findall(
+        r"^create (?:or replace )?function (?:(?!\n\n).)*?(?:\nas \$\$\n.*?\n\$\$;|\n\n)", SQL, re.M | re.S
+    )
+
+    assert len(found) == len(heads)
+    assert [text.splitlines()[0] for text in found if len(text.splitlines()) > 80] == []
+
+
 @pytest.mark.parametrize("sqlstate", errors.BY_SQLSTATE)
 def test_every_code_becomes_its_error(world: World, sqlstate: str) -> None:
-    import psycopg
-
     with pytest.raises(psycopg.Error) as raised:
         world.run("do $$ begin raise exception 'x' using errcode = '" + sqlstate + "', hint = 'y'; end $$")
 
@@ -150,3 +160,18 @@ def test_every_code_becomes_its_error(world: World, sqlstate: str) -> None:
     assert type(error) is errors.BY_SQLSTATE[sqlstate]
     assert isinstance(error, errors.QueueError)
     assert (error.sqlstate, error.hint) == (sqlstate, "y")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        psycopg.OperationalError("server closed the connection unexpectedly"),
+        psycopg.InterfaceError("the connection is closed"),
+        psycopg.InternalError("received 2 results from command 'COMMIT'"),
+        psycopg.errors.AdminShutdown("terminating connection due to administrator command"),
+        psycopg.errors.ReadOnlySqlTransaction("cannot execute UPDATE in a read-only transaction"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_another_connection_may_mend_is_unavailable(error: psycopg.Error) -> None:
+    assert type(translated(error)) is errors.Unavailable

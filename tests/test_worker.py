@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.runtime.test_outages import silence, take_away
 from tests.world import World
 from tests.world.waiting import PATIENCE, until
 
@@ -41,7 +42,7 @@ HANDLERS = {name: Handler(Nothing, run) for name, run in (("quick", quick), ("pa
 class Process:
     """`tickwork worker test`, with the handlers above."""
 
-    def __init__(self, world: World, folder: Path, **environment: str) -> None:
+    def __init__(self, world: World, folder: Path, *options: str, **environment: str) -> None:
         self.started, self.finish = folder / "started", folder / "finish"
         (folder / "test").mkdir(exist_ok=True)
         (folder / "test/main.py").write_text(FUNCTION)
@@ -49,7 +50,7 @@ class Process:
         urls = {"TICKWORK_DATABASE_URL": world.worker_url, "STARTED": str(self.started), "FINISH": str(self.finish)}
         with self.log.open("ab") as log:
             self.popen = subprocess.Popen(
-                [Path(sys.executable).with_name("tickwork"), "worker", "test", "--functions", folder],
+                [Path(sys.executable).with_name("tickwork"), "worker", "test", "--functions", folder, *options],
                 env={**os.environ, **urls, **environment},
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -67,8 +68,8 @@ class Process:
 
 
 @contextmanager
-def worker(world: World, folder: Path, **environment: str) -> Iterator[Process]:
-    process = Process(world, folder, **environment)
+def worker(world: World, folder: Path, *options: str, **environment: str) -> Iterator[Process]:
+    process = Process(world, folder, *options, **environment)
     try:
         yield process
     finally:
@@ -130,6 +131,38 @@ def test_sigterm_lets_the_running_job_finish(typed: World, tmp_path: Path) -> No
 
         assert process.popen.wait(PATIENCE) == 0
     assert [typed.reload(each).status for each in (job, other)] == ["done", "queued"]
+
+
+@pytest.mark.parametrize("batch", ["1", "100"])
+def test_sigterm_ends_the_worker_while_the_database_is_away(typed: World, tmp_path: Path, batch: str) -> None:
+    typed.job("patient", priority=10)
+    for _ in range(60):
+        typed.job("quick")
+
+    with worker(typed, tmp_path, "--batch", batch) as process:
+        until(process.started.exists)
+        take_away(typed)
+        process.popen.send_signal(signal.SIGTERM)
+        process.finish.touch()
+
+        assert process.popen.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("batch", ["1", "100"])
+def test_sigterm_ends_the_worker_while_the_server_is_silent(typed: World, tmp_path: Path, batch: str) -> None:
+    typed.job("patient")
+
+    with worker(typed, tmp_path, "--batch", batch) as process:
+        until(process.started.exists)
+        stopped = silence(typed)
+        try:
+            process.popen.send_signal(signal.SIGTERM)
+            process.finish.touch()
+
+            assert process.popen.wait(PATIENCE) == 0
+        finally:
+            for each in stopped:
+                os.kill(each, signal.SIGCONT)
 
 
 def test_sigterm_gives_a_job_back_that_does_not_finish_in_time(typed: World, tmp_path: Path) -> None:

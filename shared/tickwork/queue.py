@@ -123,20 +123,12 @@ class Queue:
         (row,) = call(self.database, "release_job", **lease_of(job), delay_seconds=delay_seconds)
         return job_of(row)
 
-    def settle_jobs(self, outcomes: Sequence[Json], writes: Sequence[Write] = ()) -> list[DictRow]:
-        """What became of each job. Writes are those of a single one: they commit with its outcome, or not at all."""
+    def settle_jobs(self, outcomes: Sequence[Json], connection: Connection | None = None) -> list[DictRow]:
+        """What became of each job; in the transaction of this connection, if one is given."""
         encoded = as_stored(outcomes)
-        if not writes:
-            return call(self.database, "settle_jobs", outcomes=encoded)
-        (outcome,) = outcomes
-
-        def write_and_settle(connection: Connection) -> list[DictRow]:
-            call_within(connection, "hold_job", job_id=outcome["job_id"], lease_token=outcome["lease_token"])
-            for write in writes:
-                perform(write, connection)
+        if connection:
             return call_within(connection, "settle_jobs", outcomes=encoded)
-
-        return self.database.transaction(write_and_settle)
+        return call(self.database, "settle_jobs", outcomes=encoded)
 
     def settle_and_claim(
         self,
@@ -186,11 +178,12 @@ class SettleAndClaim:
         self.settled, self._claimed = row["settled"], row["claimed"]
 
     def settle(self, queue: Queue) -> None:
-        """Only that: there is no room for more."""
-        self.settled = queue.settle_jobs(self._outcomes)
+        """Only that: nothing more is to be claimed."""
+        if self._outcomes:
+            self.settled = queue.settle_jobs(self._outcomes)
 
     def statuses(self) -> list[str | None]:
-        """What became of the jobs, in the order of their outcomes."""
+        """What became of the jobs, in the order of their outcomes; none of one that is no longer held."""
         found = {str(row["job_id"]): row["status"] for row in self.settled}
         return [found[outcome["job_id"]] for outcome in self._outcomes]
 
@@ -219,7 +212,8 @@ def perform(write: Write, connection: Connection) -> None:
     try:
         write(connection)
     except psycopg.Error as error:
-        if connection.broken:
+        # A deadlock was nobody's fault: all of it is tried again, as when the connection breaks.
+        if connection.broken or (error.sqlstate or "").startswith("40"):
             raise
         raise WriteFailed(str(error), sqlstate=error.sqlstate) from error
 

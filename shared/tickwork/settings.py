@@ -17,7 +17,7 @@ from tickwork.errors import BadSetting
 PREFIX = "TICKWORK_"
 
 
-def _is_postgres_url(url: str) -> str:
+def is_postgres_url(url: str) -> str:
     if not url.startswith(("postgresql://", "postgres://")):
         raise ValueError("must start with postgresql://")
     if re.search(r"\s", url) or not _is_read_as_meant(url):
@@ -31,7 +31,8 @@ def _is_read_as_meant(url: str) -> bool:
         parts = conninfo_to_dict(url)
     except psycopg.Error:
         return False
-    return "@" not in str(parts.get("host")) and re.fullmatch("[0-9,]*", str(parts.get("port", ""))) is not None
+    credentials, _, _ = url.partition("://")[2].rpartition("@")
+    return not re.search("[@/]", credentials) and re.fullmatch("[0-9,]*", str(parts.get("port", ""))) is not None
 
 
 def are_long_secrets(secrets: str) -> str:
@@ -158,7 +159,7 @@ class Settings:
     """Each is the environment variable TICKWORK_<NAME>, read by what follows its type; the README has the table."""
 
     # Not pydantic: a function that finds nothing due can do without it, and would take a third longer to start.
-    database_url: Annotated[str, _is_postgres_url]
+    database_url: Annotated[str, is_postgres_url]
     budget_seconds: Annotated[float, _seconds(3600, is_positive=True)] = 50
     max_jobs: Annotated[int, _is_count] = 100
     look_again_seconds: Annotated[float, _seconds(3600)] = 0

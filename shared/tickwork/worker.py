@@ -18,10 +18,11 @@ from tickwork.queue import Queue
 from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
+from tickwork.runtime.worker_thread import WorkerThread
 
 POLL_SECONDS = 1.0
-# How soon an idle worker notices a signal.
-STOP_LOOK_SECONDS = 0.1
+# How often the main thread looks whether the process has to end.
+STOP_LOOK_SECONDS = 0.25
 
 
 class Worker:
@@ -43,28 +44,41 @@ class Worker:
         self._listen_url = listen_url
         self._batch_size = batch_size
         self._wake = threading.Event()
-        self._is_stopped = False
+        self._total = Report(family)
         self._deadline = Deadline(float("inf"), 2**62, grace_seconds)
 
     def run(self) -> Report:
+        """Work in another thread: whatever hangs there, this one ends the process in time."""
         threading.Thread(target=self._listen, daemon=True).start()
         log("start_worker", family=self._family, worker_id=self._queue.worker_id)
-        total = Report(self._family)
-        while not self._is_stopped:
-            self._wake.clear()
-            total.include(self._work())
-            self._wait(POLL_SECONDS * random.uniform(0.8, 1.2))
-        log("stop_worker", family=self._family, **total.ended)
-        return total
+        thread = WorkerThread(self._work_until_stopped)
+        while not thread.wait(STOP_LOOK_SECONDS):
+            if self._deadline.process_must_end():
+                log(
+                    "leave_jobs",
+                    "WARNING",
+                    family=self._family,
+                    hint="They go to another worker when their leases expire.",
+                )
+                break
+        log("stop_worker", family=self._family, **self._total.ended)
+        return self._total
 
     def stop(self, signal_number: int = 0, frame: FrameType | None = None) -> None:
-        # No lock may be taken here: the signal may have come while this very thread held it.
-        self._is_stopped = True
+        # Signals arrive in the main thread, which never waits for this event and so never holds its lock.
         self._deadline.stop()
+        self._wake.set()
 
     def stop_on_signals(self) -> None:
         signal.signal(signal.SIGTERM, self.stop)
         signal.signal(signal.SIGINT, self.stop)
+
+    def _work_until_stopped(self) -> None:
+        while not self._deadline.is_stopped():
+            self._wake.clear()
+            self._total.include(self._work())
+            if not self._deadline.is_stopped():
+                self._wake.wait(POLL_SECONDS * random.uniform(0.8, 1.2))
 
     def _work(self) -> Report:
         try:
@@ -79,14 +93,9 @@ class Worker:
             log_exception("fail_to_claim", error)
         return Report(self._family)
 
-    def _wait(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not self._is_stopped and not self._wake.wait(STOP_LOOK_SECONDS) and time.monotonic() < until:
-            pass
-
     def _listen(self) -> None:
         # Only a hint: behind a transaction-mode pooler nothing ever arrives here, and polling is enough.
-        while not self._is_stopped:
+        while not self._deadline.is_stopped():
             try:
                 with connect(self._listen_url, f"tickwork {self._family} listener") as connection:
                     connection.execute("listen tickwork")

@@ -1,31 +1,29 @@
--- Who acts: two roles of our own beside Supabase's anon, authenticated and service_role.
+-- Who acts: two roles of our own, besides Supabase's anon, authenticated and service_role.
 
 create schema tickwork;
 
-comment on schema tickwork is
-  'Inner state and definer functions of the queue. Never exposed through the API.';
+comment on schema tickwork is 'Internal state and definer functions of the queue. Never exposed through the API.';
 
 do $$
 begin
-  -- Roles belong to the whole server: another database may have made them already.
+  -- Roles belong to the whole server: another database may have created them already.
   if not exists (select from pg_catalog.pg_roles where rolname = 'tickwork_owner') then
     create role tickwork_owner nologin noinherit nobypassrls;
   end if;
 
-  -- No password is set, so nobody logs in as the worker until the operator gives it one.
+  -- No password is set, so nobody can log in as the worker until the operator sets one.
   if not exists (select from pg_catalog.pg_roles where rolname = 'tickwork_worker') then
     create role tickwork_worker login noinherit nobypassrls;
   end if;
 end
 $$;
 
-comment on role tickwork_owner is
-  'Owns the definer functions. Touches the queue''s tables and nothing else.';
+comment on role tickwork_owner is 'Owns the definer functions. Accesses the queue''s tables and nothing else.';
 
 comment on role tickwork_worker is
-  'What the functions connect as. May call the worker verbs; sees rows only under a lease.';
+  'The role that the functions connect as. May call the worker verbs; sees rows only under a lease.';
 
--- A hung worker must not hold a row lock, and with it the vacuum, for long.
+-- A hung worker must not hold a row lock, or hold back vacuum, for long.
 alter role tickwork_worker set statement_timeout = '60s';
 alter role tickwork_worker set idle_in_transaction_session_timeout = '60s';
 
@@ -37,7 +35,7 @@ grant usage, create on schema tickwork to tickwork_owner;
 grant usage on schema tickwork to authenticated, service_role, tickwork_worker;
 grant usage on schema public to tickwork_owner, tickwork_worker;
 
--- Where pg_jsonschema lives on Supabase; without the right to use it, payloads are checked in SQL.
+-- Where pg_jsonschema is installed on Supabase. Without the right to use it, payloads are checked in SQL.
 do $$
 begin
   grant usage on schema extensions to tickwork_owner;

@@ -43,24 +43,23 @@ comment on table public.organizations is 'The tenants.';
 comment on column public.organizations.weight is
   'How many jobs the tenant may start in each of its turns.';
 comment on column public.organizations.max_running is
-  'How many of its jobs may run at once, in all families; null is no limit.';
+  'How many of its jobs may run at once, across all families; null means no limit.';
 comment on column public.organizations.max_queued is
   'How many of its jobs may be queued; an enqueue beyond that is refused.';
-comment on column public.organizations.max_lanes is
-  'How many lanes that are held or limited it may have.';
+comment on column public.organizations.max_lanes is 'How many held or limited lanes it may have.';
 comment on column public.organizations.keep_done_days is
-  'How long jobs are kept once they are done; null is forever. The keep_days of a type take precedence.';
-comment on table public.memberships is 'Which user acts for which tenant.';
-comment on table tickwork.platform_admins is 'Users who may do what an admin may, in every tenant.';
+  'How long done jobs are kept; null means forever. The keep_days of a type take precedence.';
+comment on table public.memberships is 'Which user may act for which tenant.';
+comment on table tickwork.platform_admins is 'Users who may act as an admin of every tenant.';
 
 
--- The caller, as everything below sees them.
+-- Who the caller is.
 
 create function tickwork.caller_id()
 returns uuid
 language sql
 stable
--- What auth.uid() reads, without needing a right on the schema auth.
+-- The same as auth.uid(), without needing any right on the schema auth.
 return coalesce(
   nullif(current_setting('request.jwt.claim.sub', true), ''),
   nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
@@ -70,8 +69,8 @@ create function tickwork.caller_is_service()
 returns boolean
 language sql
 stable
--- The server itself keeps `role`: inside a definer function it still names who called.
--- 'usage' and not 'member', because Supabase's authenticator could become service_role but has not.
+-- The setting `role` is kept by the server: inside a definer function it still names the caller.
+-- 'usage' rather than 'member': Supabase's authenticator may switch to service_role but has not done so.
 return pg_has_role(
   case current_setting('role') when 'none' then session_user else current_setting('role')::name end,
   'service_role',
@@ -82,7 +81,7 @@ create function tickwork.caller_tenants()
 returns setof uuid
 language sql
 stable
-security definer -- reads memberships, whose own policy asks this function
+security definer -- reads memberships, whose own policy calls this function
 set search_path = ''
 as $$
   select memberships.tenant_id
@@ -94,7 +93,7 @@ create function tickwork.caller_is_platform_admin()
 returns boolean
 language sql
 stable
-security definer -- the list of platform admins is nobody's to read
+security definer -- nobody may read the list of platform admins
 set search_path = ''
 as $$
   select exists (
@@ -119,7 +118,7 @@ create function tickwork.may_manage(tenant_id uuid)
 returns boolean
 language sql
 stable
-security definer -- reads memberships, whose own policy asks for the caller's tenants
+security definer -- reads memberships, whose own policy depends on the caller's tenants
 set search_path = ''
 as $$
   select tickwork.caller_is_service()
@@ -137,7 +136,7 @@ create function tickwork.check_caller(tenant_id uuid)
 returns void
 language plpgsql
 stable
-security definer -- tells the service an unknown tenant from a known one
+security definer -- must be able to tell an unknown tenant from a known one
 set search_path = ''
 as $$
 begin
@@ -149,18 +148,18 @@ begin
     return;
   end if;
 
-  -- The same error for a foreign and a missing tenant: nobody learns which ids exist.
+  -- The same error for a foreign tenant as for a missing one, so that nobody learns which ids exist.
   if not exists (select from tickwork.caller_tenants() as own(id) where own.id = check_caller.tenant_id)
     and not tickwork.caller_is_platform_admin()
   then
     raise exception 'tenant_id: you are not a member of tenant %', coalesce(check_caller.tenant_id::text, 'null')
-      using errcode = 'TWMEM', hint = 'Sign in as a member of the tenant, or ask its admin for a membership.';
+      using errcode = 'TWMEM', hint = 'Sign in as a member of the tenant, or ask one of its admins to add you.';
   end if;
 end
 $$;
 
 comment on function tickwork.caller_id is
-  'The signed-in user, from the verified token''s claims; null when there is none.';
+  'The signed-in user, from the claims of the verified token; null if there is none.';
 comment on function tickwork.caller_is_service is
   'Whether the service role, or a role with its rights, issued the statement. A missing setting never makes it true.';
 comment on function tickwork.caller_tenants is
@@ -175,8 +174,8 @@ comment on function tickwork.check_caller is
   'Returns if the caller may act for the tenant. Raises TWTNT (service, unknown tenant) or TWMEM (anybody else).';
 
 
--- Who may touch a table, said once. A worker reaches the rows of the tenant whose job it holds, members those of their
--- tenants, everybody signed in those of a table that is the same for all.
+-- Who may access a table, in one place. A worker reaches the rows of the tenant whose job it holds, members reach the
+-- rows of their tenants, and every signed-in user reaches the rows of a table that is the same for all.
 
 create function tickwork.guard_table(
   target regclass,
@@ -219,7 +218,7 @@ begin
   loop
     execute format('grant %s on %s to %s', part.rights, target, part.roles);
 
-    -- What may be read may be written, as far as the role has the right.
+    -- Rows that may be read may also be written, as far as the role has the right.
     if part.policy is not null then
       execute format(
         'create policy %I on %s for %s to %s using (%s)', part.policy, target, part.command, part.roles, part.condition
@@ -230,8 +229,9 @@ end
 $$;
 
 comment on function tickwork.guard_table is
-  'Turns row-level security on for a table of ours and grants what each role may do: members to their tenants'' rows '
-  '(by tenant_id), the worker to those of the job it holds, signed_in to every row. Nobody else has any right.';
+  'Enables row-level security on a table and grants what each role may do: members on the rows of their tenants (by '
+  'tenant_id), the worker on the rows of the tenant whose job it holds, signed_in on every row. Nobody else has any '
+  'right.';
 
 select tickwork.guard_table(
   'public.memberships', members => 'select', service => 'select, insert, update, delete', queue => 'select'
@@ -239,7 +239,7 @@ select tickwork.guard_table(
 select tickwork.guard_table('tickwork.platform_admins', service => 'select, insert, update, delete', queue => 'select');
 select tickwork.guard_table('public.organizations', service => 'select, insert, update, delete', queue => 'select');
 
--- Its rows are the tenants: the key is what elsewhere is tenant_id.
+-- Its rows are the tenants: its id is what other tables call tenant_id.
 grant select on public.organizations to authenticated;
 
 create policy members_see_their_tenants on public.organizations
@@ -250,7 +250,7 @@ using (
 );
 
 
--- What the queue itself keeps of a tenant. Its number is its place in the order of turns.
+-- What the queue itself keeps about a tenant. Its number is its place in the order of turns.
 
 create table tickwork.tenants (
   number bigint generated always as identity primary key,
@@ -260,14 +260,14 @@ create table tickwork.tenants (
   is_paused boolean not null default false
 );
 
-comment on table tickwork.tenants is 'The tenants as a claim sees them. Follows organizations and pause_jobs.';
+comment on table tickwork.tenants is 'The tenants as a claim sees them. Kept in step with organizations and pauses.';
 
 select tickwork.guard_table('tickwork.tenants');
 
 create function tickwork.follow_tenant()
 returns trigger
 language plpgsql
-security definer -- nobody may touch tenants
+security definer -- nobody may write tenants
 set search_path = ''
 as $$
 begin
@@ -287,7 +287,5 @@ begin
 end
 $$;
 
-create trigger follow_tenant
-after insert or update of weight, max_running on public.organizations
-for each row
-execute function tickwork.follow_tenant();
+create trigger follow_tenant after insert or update of weight, max_running on public.organizations
+for each row execute function tickwork.follow_tenant();

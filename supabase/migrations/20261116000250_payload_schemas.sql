@@ -1,4 +1,4 @@
--- What payloads have to look like: the part of JSON Schema that is checked in SQL, on any server.
+-- What a payload must look like: the part of JSON Schema that is checked in SQL, on any server.
 
 -- With pg_jsonschema, as on hosted Supabase, all of JSON Schema can be used. This is part of every enqueue, and a query
 -- of the catalog would take longer than the rest of the check.
@@ -29,7 +29,7 @@ return path || case
 end;
 
 comment on function tickwork.path_to is
-  'How messages name a field: payload.files, or payload["my files"] where the name is not a plain word.';
+  'How messages name a field: payload.files, or payload["my files"] if the name is not a plain word.';
 
 
 -- Which schemas can be checked in SQL
@@ -40,13 +40,14 @@ language plpgsql
 immutable
 as $$
 declare
-  -- With a letter for every escape that means the same in both languages. What is special in the rest is not escaped.
+  -- Every escape that means the same in both languages becomes a letter, so what is left of the special characters is
+  -- not escaped.
   bare constant text := regexp_replace(
     pattern_problem.pattern, '\\([dDsSwWnrtfv]|u[0-9A-Fa-f]{4}|[^[:alnum:]])', 'x', 'g'
   );
   problem text;
 begin
-  -- The regular expressions of Postgres are not those of ECMAScript, which JSON Schema refers to. What has another
+  -- JSON Schema refers to the regular expressions of ECMAScript, and those of Postgres differ. Whatever has another
   -- meaning here is refused, such as \b (a backspace), [^] and [[:alpha:]], and so is what can take very long with a
   -- hostile payload: back references and lookaround. One difference is left: the dot matches line breaks too.
   problem := case
@@ -69,7 +70,7 @@ end
 $$;
 
 comment on function tickwork.pattern_problem is
-  'Null if the pattern is short, takes linear time and means in Postgres what it means in ECMAScript; else what is '
+  'Null if the pattern is short, takes linear time and means the same in Postgres as in ECMAScript; otherwise what is '
   'wrong.';
 
 create function tickwork.keyword_problem(keyword text, value jsonb)
@@ -80,7 +81,7 @@ return case keyword
   when 'type' then
     case
       when not value <@ '["string", "number", "integer", "boolean", "object", "array", "null"]' or value = '[]' then
-        'must be a type of JSON, or a list of them'
+        'must be a JSON type, or a list of them'
     end
   when 'properties' then case when jsonb_typeof(value) <> 'object' then 'must be an object' end
   when 'required' then
@@ -105,7 +106,7 @@ return case keyword
 end;
 
 comment on function tickwork.keyword_problem is
-  'Null if the keyword of a schema can be checked in SQL, and its value is in order; else what is wrong.';
+  'Null if this keyword of a schema can be checked in SQL and has a valid value; otherwise what is wrong.';
 
 create function tickwork.subschema_problem(schema jsonb, path text, depth integer)
 returns text
@@ -150,9 +151,10 @@ language sql
 immutable
 return case
   when octet_length(schema::text) > 65536 then
-    path || ': ' || octet_length(schema::text) || ' bytes are too many, at most 65536 are allowed'
+    path || ': ' || octet_length(schema::text) || ' bytes is too large, the maximum is 65536'
   else tickwork.subschema_problem(schema, path, 1)
 end;
 
 comment on function tickwork.schema_problem is
-  'Null if payload_problem can check values against the schema; else a sentence on the keyword it cannot, and where.';
+  'Null if payload_problem can check values against the schema; otherwise a message that names the keyword it cannot '
+  'check.';

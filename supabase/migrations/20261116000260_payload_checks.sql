@@ -1,5 +1,5 @@
--- Whether a payload matches the schema of its type. This is part of every enqueue. Most of the time goes into calling
--- functions, and into preparing each expression once per transaction. So a payload that matches needs few of both.
+-- Whether a payload matches the schema of its type. This is part of every enqueue. Most of the time is spent on calling
+-- functions and on preparing each expression once per transaction, so a payload that matches needs few of either.
 
 create function tickwork.type_problem(value_type text, types jsonb)
 returns text
@@ -42,16 +42,15 @@ returns boolean
 language sql
 immutable
 return value ~ (
-  -- The days that a month has, and 29 February in leap years.
+  -- The number of days in the month, with 29 February in leap years.
   '^(\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(0[469]|11)-(0[1-9]|[12]\d|30)|02-(0[1-9]|1\d|2[0-8]))'
   '|(\d\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)'
-  -- Whether there was a leap second at that time is not known here.
+  -- Any minute might have had a leap second.
   '[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)([.]\d+)?'
   '([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$' collate pg_catalog."C"
 );
 
-comment on function tickwork.is_date_time is
-  'Whether the value is a date-time of RFC 3339, with its time zone.';
+comment on function tickwork.is_date_time is 'Whether the value is an RFC 3339 date-time with a time zone.';
 
 create function tickwork.string_problem(value text, schema jsonb)
 returns text
@@ -60,7 +59,7 @@ immutable
 return case
   when length(value) < (schema ->> 'minLength')::numeric then 'the minimum length is ' || (schema ->> 'minLength')
   when length(value) > (schema ->> 'maxLength')::numeric then 'the maximum length is ' || (schema ->> 'maxLength')
-  -- With this collation \d and \w are those of ECMAScript, whatever the language of the database.
+  -- With this collation \d and \w mean the same as in ECMAScript, whatever the locale of the database.
   when value !~ ((schema ->> 'pattern') collate pg_catalog."C") then
     'must match the pattern ' || (schema ->> 'pattern')
   when schema ->> 'format' = 'uuid' and not tickwork.is_uuid(value) then 'must be a uuid'
@@ -94,10 +93,10 @@ return case
 end;
 
 comment on function tickwork.value_problem is
-  'Null if the value has one of the types, and is one of the values, that the schema allows; else what it must be.';
+  'Null if the schema allows the type of the value and the value itself; otherwise what it must be.';
 
--- Most fields are strings and whole numbers, and valid. Being part of the expression that calls it, this takes less
--- than half the time of payload_problem, which would come to the same result.
+-- Most fields are valid strings and whole numbers. For those this function, which is inlined into its callers, takes
+-- less than half the time of payload_problem and comes to the same result.
 
 create function tickwork.is_plainly_valid(value jsonb, schema jsonb)
 returns boolean
@@ -105,7 +104,7 @@ language sql
 immutable
 return case jsonb_typeof(value)
   when 'string' then
-    -- To the operator ? a string is a list of one.
+    -- The operator ? treats a string as a list of one.
     coalesce(schema -> 'type' ? 'string', true)
     and not schema ?| '{const,minLength,maxLength,pattern}'
     and coalesce(schema -> 'enum' @> value, true)
@@ -120,7 +119,7 @@ return case jsonb_typeof(value)
 end;
 
 comment on function tickwork.is_plainly_valid is
-  'True only if the value matches the schema; what is not true may still match.';
+  'True only if the value matches the schema. A value may match even if this is not true.';
 
 create function tickwork.object_problem(payload jsonb, schema jsonb, path text)
 returns text
@@ -260,5 +259,6 @@ end
 $$;
 
 comment on function tickwork.payload_problem is
-  'Null if the value matches the schema; else a sentence on the first problem, such as payload.document_id: must be a '
-  'uuid. It never contains the value, which may be a secret. schema_problem tells which schemas it can check.';
+  'Null if the value matches the schema; otherwise a message about the first problem, such as payload.document_id: '
+  'must be a uuid. It never contains the value, which may be a secret. schema_problem tells which schemas it can '
+  'check.';

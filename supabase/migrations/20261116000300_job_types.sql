@@ -1,4 +1,4 @@
--- What can be done: the types of job, each processed by the function of its family.
+-- The types of job, each processed by the function of its family.
 
 create function tickwork.is_backoff(backoff jsonb)
 returns boolean
@@ -19,7 +19,7 @@ as $$
 $$;
 
 comment on function tickwork.is_backoff is
-  'Whether the value is a list of delays in seconds, or {base, factor, cap} for exponential ones.';
+  'Whether the value is a list of delays in seconds, or {base, factor, cap} for exponential backoff.';
 
 create function tickwork.are_keep_days(keep_days jsonb)
 returns boolean
@@ -36,8 +36,8 @@ as $$
 $$;
 
 comment on function tickwork.are_keep_days is
-  'Whether the value is {done, failed, dead, cancelled}, any of them, each a whole number of days up to 36500 or null '
-  'for ever.';
+  'Whether the value is an object with any of done, failed, dead and cancelled, each a whole number of days up to '
+  '36500, or null for forever.';
 
 create table public.job_types (
   key text primary key,
@@ -77,21 +77,21 @@ comment on table public.job_types is
   'The types of job. A change takes effect at the next enqueue (family, attempts), claim (lease, timeout, limits) or '
   'failed attempt (backoff).';
 comment on column public.job_types.payload_schema is
-  'JSON Schema of the payload, checked at enqueue. docs/reference/payload-schemas.md lists what needs no '
+  'JSON Schema of the payload, checked on enqueue. docs/reference/payload-schemas.md lists what works without '
   'pg_jsonschema.';
 comment on column public.job_types.backoff is
   'Delays before the next attempt: a list of seconds (the last one repeats) or {"base": 5, "factor": 2, "cap": 3600}.';
 comment on column public.job_types.priority is
-  'Types with a higher one come first, for all tenants. Also the priority of a job that names none.';
+  'Types with a higher priority come first, for all tenants. Also the default priority of their jobs.';
 comment on column public.job_types.enqueued_by is
   'Who may enqueue it: the service only, admins of the tenant too, or every member.';
 comment on column public.job_types.keep_days is
   'For how many days jobs are kept once they are done, failed, dead or cancelled, such as {"done": 1, "dead": null}; '
-  'null is forever. What is missing is decided by the tenant.';
-comment on column public.job_types.max_running is 'How many jobs of the type may run at once; null is no limit.';
-comment on column public.job_types.max_running_per_tenant is 'How many of them may be one tenant''s.';
+  'null means forever. For a status that is missing, the tenant decides.';
+comment on column public.job_types.max_running is 'How many jobs of the type may run at once; null means no limit.';
+comment on column public.job_types.max_running_per_tenant is 'How many of these may belong to one tenant.';
 comment on column public.job_types.starts_per_minute is
-  'How many jobs of the type one tenant may start in a minute: all of them at once after a quiet minute, then evenly.';
+  'How many jobs of the type one tenant may start per minute: all of them at once after a quiet minute, then evenly.';
 comment on column public.job_types.follow_ups is
   'Types of the follow-up jobs that its handler enqueues when it is done, such as classify_document.';
 comment on column public.job_types.is_active is
@@ -108,15 +108,13 @@ begin
 end
 $$;
 
-create trigger note_update
-before update on public.job_types
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.job_types
+for each row execute function tickwork.note_update();
 
 create function tickwork.check_job_type()
 returns trigger
 language plpgsql
-security definer -- whoever writes a type may not call the queue's own functions
+security definer -- those who write types may not call the queue's own functions
 set search_path = ''
 as $$
 declare
@@ -144,13 +142,13 @@ for each row
 when (new.payload_schema is not null)
 execute function tickwork.check_job_type();
 
--- No delete: finished jobs keep pointing at their type. Set is_active to false instead.
+-- No delete: finished jobs still refer to their type. Set is_active to false instead.
 select tickwork.guard_table(
   'public.job_types', signed_in => 'select', service => 'select, insert, update', queue => 'select'
 );
 
 
--- The types of a family as a claim sees them. A type that moved to another family or was deleted may have jobs here.
+-- The types of a family as a claim sees them. A type that moved to another family or was deleted may still have jobs.
 
 create table tickwork.family_types (
   family text collate "C" not null,
@@ -169,9 +167,10 @@ create table tickwork.family_types (
 )
 with (fillfactor = 50);
 
-comment on table tickwork.family_types is 'The types of each family. Follows job_types and pause_jobs.';
-comment on column tickwork.family_types.full_until is 'As many of its jobs run as may: claims skip it until then.';
-comment on column tickwork.family_types.asked_at is 'When a worker last asked for jobs of the type, within a minute.';
+comment on table tickwork.family_types is 'The types of each family. Kept in step with job_types and pauses.';
+comment on column tickwork.family_types.full_until is
+  'Until when claims skip the type, because as many of its jobs are running as may run.';
+comment on column tickwork.family_types.asked_at is 'When a worker last asked for jobs of the type, to the minute.';
 comment on column tickwork.family_types.reaped_at is 'When expired leases were last looked for.';
 comment on column tickwork.family_types.purged_at is 'When jobs that have been kept long enough were last looked for.';
 comment on column tickwork.family_types.purged_to is 'How far that got, by created_at.';
@@ -188,7 +187,7 @@ create table tickwork.pauses (
 
 select tickwork.guard_table('tickwork.pauses');
 
--- Whose turn it was in a family is kept in a sequence of its own: nobody waits for one, and a rollback changes nothing.
+-- Each family keeps whose turn it is in a sequence: nobody ever waits for one, and a rollback does not change it.
 
 create function tickwork.add_family_type(family text, type text)
 returns void
@@ -196,7 +195,7 @@ language plpgsql
 volatile
 as $$
 begin
-  -- One at a time: two that add the same family would collide in the catalog.
+  -- One at a time: two transactions that add the same family would conflict in the catalog.
   perform pg_advisory_xact_lock(hashtextextended('family types', 0));
 
   execute format('create sequence if not exists tickwork.%I minvalue 0', 'turn_of_' || add_family_type.family);
@@ -218,7 +217,7 @@ $$;
 create function tickwork.follow_type()
 returns trigger
 language plpgsql
-security definer -- nobody may touch family_types
+security definer -- nobody may write family_types
 set search_path = ''
 as $$
 begin
@@ -264,9 +263,13 @@ execute function tickwork.follow_type();
 alter function tickwork.follow_type owner to tickwork_owner;
 grant execute on function tickwork.add_family_type to tickwork_owner;
 
+-- A file may keep a processor busy for minutes: so many at once for each tenant, so that the others get one too.
+insert into public.job_types (key, family, description, timeout_seconds, max_running_per_tenant, enqueued_by)
+values
+  ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600, 3, 'member');
+
 insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
 values
-  ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600, 'member'),
   ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000, 'member'),
   ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000, 'member'),
   ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000, 'member'),

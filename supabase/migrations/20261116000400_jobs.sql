@@ -1,4 +1,4 @@
--- The record: one row per job, for people and programs to read. The queue itself works on tables of its own.
+-- The record: one row per job, for people and programs to read. The queue itself works on other tables.
 
 create table public.jobs (
   id uuid primary key default gen_random_uuid(),
@@ -35,9 +35,9 @@ create table public.jobs (
   started_at timestamptz,
   finished_at timestamptz
 )
--- Every job is updated a few times and then no more. With room on its page, and no index on what changes, an update
--- writes nothing but that page. So much room that a batch can rewrite all rows of a page at once: with less, those that
--- find none move to other pages, and the table becomes no smaller.
+-- Every job is updated a few times and then never again. With room on its page, and no index on columns that change, an
+-- update writes nothing but that page. There is enough room for a batch to rewrite all rows of a page at once: with
+-- less, some rows would move to other pages, and the table would be no smaller.
 with (
   fillfactor = 38,
   autovacuum_vacuum_threshold = 5000,
@@ -50,9 +50,10 @@ comment on table public.jobs is
   'The jobs, for everybody to read. Clients insert; every other change goes through a function.';
 comment on column public.jobs.run_at is 'The job does not start before this time. A retry moves it.';
 comment on column public.jobs.attempts is 'Counted at the claim, so that a crash counts too.';
-comment on column public.jobs.lease_token is 'The fence: fresh for every claim, required by every later call.';
+comment on column public.jobs.lease_token is 'The fence: new for every claim, required by every later call.';
 comment on column public.jobs.lease_seconds is 'What a heartbeat extends the lease by.';
-comment on column public.jobs.timeout_seconds is 'How long the handler may run, as its type said at the claim.';
+comment on column public.jobs.timeout_seconds is
+  'How long the handler may run, as set by the type at the time of the claim.';
 comment on column public.jobs.worker_id is 'The worker that has, or last had, the job. For display only.';
 comment on column public.jobs.notify is 'Whether its end is announced on the channel tickwork_done, with its id.';
 comment on column public.jobs.started_at is 'When the current or last attempt started.';
@@ -62,7 +63,7 @@ create index jobs_of_a_tenant on public.jobs (tenant_id, created_at, id);
 create index jobs_of_a_type on public.jobs (type, created_at, id);
 create index jobs_in_a_lane on public.jobs (tenant_id, lane, created_at, id) where lane is not null;
 create index jobs_from_a_source on public.jobs (tenant_id, source, created_at, id) where source <> 'manual';
--- Also for those who know only how a key starts.
+-- Also for searches by the beginning of a key.
 create unique index jobs_idempotency_key on public.jobs (tenant_id, idempotency_key text_pattern_ops, type)
 where idempotency_key is not null;
 create index jobs_by_dedupe_key on public.jobs (tenant_id, dedupe_key text_pattern_ops)
@@ -89,9 +90,10 @@ create table tickwork.attempts (
 );
 
 comment on table tickwork.attempts is
-  'How each attempt ended, written once, when it ended. A successful one that logged nothing is in the job''s own row.';
+  'How each attempt ended, written once, when it ended. A successful attempt that logged nothing is only in the job''s '
+  'own row.';
 
--- What people look for among millions of successful jobs: the few others.
+-- The few jobs that people look for among millions of successful ones.
 
 create table tickwork.unsuccessful (
   job_id uuid primary key,
@@ -109,7 +111,7 @@ create index unsuccessful_by_status on tickwork.unsuccessful (status, created_at
 create index unsuccessful_by_error on tickwork.unsuccessful (error_code, tenant_id, created_at, job_id);
 create index unsuccessful_by_end on tickwork.unsuccessful (tenant_id, finished_at);
 
-comment on table tickwork.unsuccessful is 'The jobs that are failed, dead or cancelled, for those who look for them.';
+comment on table tickwork.unsuccessful is 'The failed, dead and cancelled jobs, so that they are found quickly.';
 
 create view public.job_attempts
 with (security_invoker = true)
@@ -133,17 +135,17 @@ where jobs.status in ('running', 'done')
       and attempts.number = jobs.attempts
   );
 
-comment on view public.job_attempts is 'The attempts at each job, and how they ended.';
+comment on view public.job_attempts is 'The attempts of each job, and how they ended.';
 comment on column public.job_attempts.status is 'running, done, failed, timeout, cancelled or lease_expired.';
 comment on column public.job_attempts.error is 'Further details of the error, besides its code and message.';
 comment on column public.job_attempts.logs is 'The last lines the handler logged.';
 
--- No foreign key: it would look up, and lock, the job that was just settled, once for every attempt.
+-- No foreign key: it would look up and lock the job that was just settled, once for every attempt.
 
 create function tickwork.forget_jobs()
 returns trigger
 language plpgsql
-security definer -- whoever deletes a tenant may not touch these tables
+security definer -- those who delete a tenant may not write these tables
 set search_path = ''
 as $$
 declare
@@ -153,7 +155,7 @@ begin
     return null;
   end if;
 
-  -- By their keys, whatever the statistics say: a join might start from all the attempts there are.
+  -- By key, whatever the statistics say: a join might start with a scan of all attempts.
   delete from tickwork.attempts where attempts.job_id = any (ids);
   delete from tickwork.unsuccessful where unsuccessful.job_id = any (ids);
   delete from tickwork.leases where leases.job_id = any (ids);
@@ -197,7 +199,7 @@ select tickwork.guard_table('tickwork.unsuccessful', members => 'select', servic
 revoke all on public.job_attempts from public, anon, authenticated, service_role;
 grant select on public.job_attempts to authenticated, service_role;
 
--- What a client owns of a job. A trigger fills in the rest.
+-- The columns that a client may set. A trigger fills in the rest.
 grant insert (
   tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify
 ) on public.jobs to authenticated, service_role;

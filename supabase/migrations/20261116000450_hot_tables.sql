@@ -1,5 +1,5 @@
--- What the queue works on: which jobs wait, which run under which lease, which keys are taken. Small tables that hold
--- only what matters now. rebuild_queue makes those that hold jobs again from the record.
+-- What the queue works on: which jobs are waiting, which are running under which lease, which keys are taken. Small
+-- tables that hold only current data. rebuild_queue rebuilds those that hold jobs from the record.
 
 create table tickwork.waiting (
   family text collate "C" not null,
@@ -12,19 +12,14 @@ create table tickwork.waiting (
 )
 with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
 
-comment on table tickwork.waiting is 'Queued jobs that are due and that no lane holds back: what a claim can take.';
+comment on table tickwork.waiting is
+  'Queued jobs that are due and not held back by a lane: the ones that a claim can take.';
 
 create index waiting_in_order on tickwork.waiting (family, type, tenant_number, priority desc, run_at);
 create index waiting_in_a_lane on tickwork.waiting (family, tenant_number, lane) where lane is not null;
 
 create table tickwork.parked (
-  family text collate "C" not null,
-  type text collate "C" not null,
-  tenant_number bigint not null,
-  priority integer not null,
-  run_at timestamptz not null,
-  job_id uuid not null,
-  lane text collate "C",
+  like tickwork.waiting,
   wake_at timestamptz not null
 )
 with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
@@ -69,7 +64,7 @@ with (
 
 comment on table tickwork.leases is 'The running jobs. Whoever deletes a row under its token has settled the job.';
 comment on column tickwork.leases.is_watched is
-  'Whether its end concerns others: it has a lane, a dedupe key, limits or notify.';
+  'Whether its end affects others: it has a lane, a dedupe key, limits or notify.';
 
 create index leases_of_a_type on tickwork.leases (family, type, tenant_id);
 
@@ -82,7 +77,7 @@ create table tickwork.taken_keys (
 
 comment on table tickwork.taken_keys is 'The dedupe keys of queued and running jobs.';
 
--- Tenants that may not start anything now although they have jobs waiting. No unique key, so that nobody waits for it.
+-- Tenants that may not start anything now although they have waiting jobs. No unique key, so that nobody waits for it.
 
 create table tickwork.blocked (
   tenant_number bigint not null,
@@ -115,7 +110,7 @@ create table tickwork.lane_rules (
 );
 
 comment on table tickwork.lane_rules is 'The lanes that are held or have limits of their own.';
-comment on column tickwork.lane_rules.wake_at is 'When to look again whether its jobs may start.';
+comment on column tickwork.lane_rules.wake_at is 'When to check again whether its jobs may start.';
 
 create index lane_rules_by_time on tickwork.lane_rules (tenant_id, family, wake_at) where wake_at is not null;
 
@@ -139,9 +134,9 @@ create table tickwork.allowances (
 with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1);
 
 comment on table tickwork.allowances is
-  'How many more jobs a tenant may enqueue before its queued jobs are counted again. In several rows, so that enqueues '
-  'of one tenant need not wait for each other. Queued jobs and allowances together never exceed max_queued, except by '
-  'jobs that are retried.';
+  'How many more jobs a tenant may enqueue before its queued jobs are counted again. Split into several rows, so that '
+  'concurrent enqueues of one tenant need not wait for each other. Queued jobs and allowances together never exceed '
+  'max_queued, except when jobs are retried.';
 
 create index allowances_of_a_tenant on tickwork.allowances (tenant_id);
 
@@ -154,7 +149,7 @@ from unnest(array[
 create function tickwork.forget_tenant()
 returns trigger
 language plpgsql
-security definer -- whoever deletes a tenant may not touch these tables
+security definer -- those who delete a tenant may not write these tables
 set search_path = ''
 as $$
 begin
@@ -182,7 +177,5 @@ begin
 end
 $$;
 
-create trigger forget_tenant
-after delete on tickwork.tenants
-for each row
-execute function tickwork.forget_tenant();
+create trigger forget_tenant after delete on tickwork.tenants
+for each row execute function tickwork.forget_tenant();

@@ -7,9 +7,9 @@ immutable
 as $$
 begin
   if octet_length(check_size.value) > check_size.most then
-    raise exception '%: % bytes are too many, at most % are allowed',
+    raise exception '%: % bytes is too large, the maximum is %',
       check_size.field, octet_length(check_size.value), check_size.most
-      using errcode = 'TWBIG', hint = 'Keep large data elsewhere and put a reference to it into the job.';
+      using errcode = 'TWBIG', hint = 'Store large data elsewhere and put a reference to it in the job.';
   end if;
 end
 $$;
@@ -50,12 +50,12 @@ begin
       using errcode = 'TWPAY', hint = 'Flatten the payload.';
   end if;
 
-  -- The text is checked first, because hardly any payload has such a number.
+  -- The text is checked first, because such numbers are rare.
   if check_payload.payload::text ~ '[0-9]{255}'
     and jsonb_path_exists(check_payload.payload, 'strict $.** ? (@.type() == "number" && (@ > 1e308 || @ < -1e308))')
   then
-    raise exception 'payload: holds a number beyond 1e308'
-      using errcode = 'TWPAY', hint = 'Hardly any language could read it. Send it as a string.';
+    raise exception 'payload: contains a number beyond 1e308'
+      using errcode = 'TWPAY', hint = 'Few languages can read it. Send it as a string.';
   end if;
 
   if check_payload.schema is null then
@@ -63,7 +63,7 @@ begin
   end if;
 
   if tickwork.knows_json_schema() then
-    -- By format and not as a constant, which a linter would look up on servers that have no such function.
+    -- By format rather than as a constant: a linter would look for the function on servers that do not have it.
     execute format('select %I.jsonb_matches_schema($1, $2)', 'extensions')
     into is_valid
     using check_payload.schema::json, check_payload.payload;
@@ -90,7 +90,7 @@ return octet_length(payload) <= 65536
   and (octet_length(payload) < 255 or payload !~ '[0-9]{255}');
 
 comment on function tickwork.is_plain is
-  'True only if check_payload accepts the object, given as text, whatever its schema; it may accept others too.';
+  'True only if check_payload accepts the object, given as text, whatever its schema. It may accept others too.';
 
 create function tickwork.is_plain_match(payload jsonb, schema jsonb)
 returns boolean
@@ -101,7 +101,7 @@ return schema is null
   and tickwork.payload_problem(payload, schema, 'payload') is null;
 
 comment on function tickwork.is_plain_match is
-  'True only if the payload matches its schema; with pg_jsonschema others may match too.';
+  'True only if the payload matches its schema. With pg_jsonschema others may match too.';
 
 create function tickwork.check_run_at(run_at timestamptz)
 returns void
@@ -111,11 +111,11 @@ as $$
 begin
   if check_run_at.run_at is null or not isfinite(check_run_at.run_at) then
     raise exception 'run_at: must be a point in time, not %', coalesce(check_run_at.run_at::text, 'null')
-      using errcode = 'TWRUN', hint = 'Give now() to run the job as soon as possible.';
+      using errcode = 'TWRUN', hint = 'Pass now() to run the job as soon as possible.';
   end if;
 
   if check_run_at.run_at not between '1900-01-01 00:00Z' and '9998-12-31 00:00Z' then
-    raise exception 'run_at: % is out of range, the years 1900 to 9998 are allowed', check_run_at.run_at
+    raise exception 'run_at: % is out of range, the year must be 1900 to 9998', check_run_at.run_at
       using errcode = 'TWRUN', hint = 'Not every language can read such a date.';
   end if;
 end
@@ -145,16 +145,16 @@ declare
 begin
   if jsonb_typeof(check_objects.objects) is distinct from 'array' then
     raise exception '%: must be an array of objects', check_objects.field
-      using errcode = 'TWARG', hint = format('For one: [{%s: ...}].', to_json(check_objects.names[1]));
+      using errcode = 'TWARG', hint = format('For a single one: [{%s: ...}].', to_json(check_objects.names[1]));
   end if;
 
   if jsonb_array_length(check_objects.objects) > 10000 then
-    raise exception '%: % are too many, at most 10000 are allowed',
+    raise exception '%: % objects are too many, the maximum is 10000',
       check_objects.field, jsonb_array_length(check_objects.objects)
       using errcode = 'TWBIG', hint = 'Send them in several batches.';
   end if;
 
-  -- Hardly ever is one wrong, and finding out which takes three times as long.
+  -- One is rarely wrong, and finding out which one takes three times as long.
   perform
   from jsonb_array_elements(check_objects.objects) as object(value)
   where case jsonb_typeof(object.value) when 'object' then object.value - check_objects.names <> '{}' else true end;
@@ -190,8 +190,8 @@ immutable
 as $$
 begin
   if check_delay.seconds not between 0 and 2592000 then
-    raise exception '%: % is out of range, 0 to 2592000 (30 days) are allowed', check_delay.field, check_delay.seconds
-      using errcode = 'TWARG', hint = 'Leave it out to follow the backoff of the job''s type.';
+    raise exception '%: % is out of range, it must be 0 to 2592000 (30 days)', check_delay.field, check_delay.seconds
+      using errcode = 'TWARG', hint = 'Leave it out to use the backoff of the job''s type.';
   end if;
 
   return check_delay.seconds;
@@ -199,7 +199,7 @@ end
 $$;
 
 
--- Which verbs wait for the disk. A crash may lose a claim, never an enqueue or a result. The function attribute
+-- Which verbs wait for the disk. A crash may lose a claim, but never an enqueue or a result. The function attribute
 -- `set synchronous_commit` would be undone before the commit that it is meant for; a local setting is not.
 
 create function tickwork.wait_for_disk()
@@ -220,7 +220,7 @@ language plpgsql
 volatile
 as $$
 begin
-  -- A transaction that has written something before may have promised its durability to somebody.
+  -- A transaction that has already written something may have promised somebody that it is durable.
   if pg_current_xact_id_if_assigned() is null then
     perform set_config('synchronous_commit', 'off', true);
   end if;

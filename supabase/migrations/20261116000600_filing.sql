@@ -1,6 +1,6 @@
 -- Where a queued job waits: among those that can be claimed, or parked until a time or until its lane has room.
 
--- What says where a job is: without its payload, which may be large, and thousands of them larger than an array can be.
+-- What tells where a job is filed. Without its payload: thousands of large ones would not fit into an array.
 
 create type tickwork.filed_job as (
   id uuid,
@@ -29,7 +29,7 @@ declare
   due_by constant timestamptz := clock_timestamp();
   place record;
 begin
-  -- Until the end of this transaction no lane rule that is read here is removed.
+  -- Until this transaction ends, none of the lane rules read here can be removed.
   perform pg_advisory_xact_lock_shared(7464, (tenant.number & 1023)::integer)
   from (
     select distinct tenants.number
@@ -40,13 +40,13 @@ begin
   ) as tenant(number);
 
   for place in
-    -- Judged once: a rule that somebody adds meanwhile must not have the job in both places.
+    -- Decided once: a rule added in the meantime must not put the job in both places.
     with judged as materialized (
       select
         jobs.family, jobs.type, tenants.number, jobs.priority, jobs.run_at, jobs.id, jobs.lane,
         case
           when jobs.run_at > due_by then jobs.run_at
-          -- Of a lane that waits it is the lane that is woken.
+          -- The job is woken together with its lane.
           when tickwork.has_lane_rule(jobs.tenant_id, jobs.family, jobs.lane) then 'infinity'
         end as wake_at
       from unnest(file_jobs.ids) as filed(id)

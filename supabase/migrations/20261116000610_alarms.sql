@@ -1,7 +1,7 @@
--- When parked jobs are looked at again.
+-- When parked jobs are checked again.
 
--- Alarms. Whoever parks a job holds a shared lock of its tenant until the commit: meanwhile an alarm is put off by a
--- second and never removed. A claim that rings an alarm only tries that lock.
+-- Alarms. A transaction that parks a job holds a shared lock on its tenant until it commits. Meanwhile an alarm is put
+-- off by a second and never removed. A claim that rings an alarm only tries that lock.
 
 create function tickwork.set_alarm(family text, tenant_number bigint, wake_at timestamptz)
 returns void
@@ -21,12 +21,12 @@ begin
     and alarms.tenant_number = set_alarm.tenant_number
     and alarms.wake_at <= set_alarm.wake_at;
 
-  -- An older snapshot does not tell whether the alarm is still there.
+  -- With an older snapshot there is no telling whether the alarm still exists.
   if found and current_setting('transaction_isolation') = 'read committed' then
     return;
   end if;
 
-  -- One that somebody else is changing is left alone.
+  -- An alarm that somebody else is changing is left alone.
   update tickwork.alarms
   set wake_at = set_alarm.wake_at
   where alarms.ctid = (
@@ -47,7 +47,7 @@ end
 $$;
 
 comment on function tickwork.set_alarm is
-  'Makes sure that the parked jobs of the tenant are looked at by that time. Infinity needs no alarm.';
+  'Makes sure that the parked jobs of the tenant are checked by that time. Infinity needs no alarm.';
 
 create function tickwork.ring_alarms(family text, max_alarms integer)
 returns void
@@ -149,7 +149,7 @@ return current_setting('transaction_isolation') = 'read committed'
   and pg_try_advisory_xact_lock(7464, (tenant_number & 1023)::integer);
 
 comment on function tickwork.sees_all_parked is
-  'False while somebody is parking a job of the tenant, or if this transaction sees only what was there at its start.';
+  'False while somebody is parking a job of the tenant, or if this transaction sees only what existed when it started.';
 
 create function tickwork.reset_alarm(place tid, family text, tenant_number bigint)
 returns void
@@ -180,13 +180,13 @@ begin
       )
     );
   else
-    -- There may be a job that cannot be seen.
+    -- There may be a job that is not visible yet.
     next_at := clock_timestamp() + interval '1 second';
   end if;
 
   if next_at < 'infinity' then
     update tickwork.alarms
-    -- Where more is due already, other tenants come first.
+    -- If more jobs are already due, other tenants still come first.
     set wake_at = greatest(next_at, clock_timestamp())
     where alarms.ctid = reset_alarm.place;
   else

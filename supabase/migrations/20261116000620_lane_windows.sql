@@ -1,5 +1,5 @@
--- Lanes that are held or have limits. Only as many of their jobs as may start are in waiting, so that the others cost
--- claims nothing.
+-- Lanes that are held or have limits. Only those of their jobs that may start are in waiting, so that the others cost
+-- a claim nothing.
 
 create function tickwork.has_lane_rule(tenant_id uuid, family text, lane text)
 returns boolean
@@ -89,7 +89,8 @@ end
 $$;
 
 comment on function tickwork.fill_lane is
-  'Moves parked jobs of a lane to waiting, as many as may start; if none may, it is called again when one may.';
+  'Moves as many parked jobs of a lane to waiting as may start. If none may start now, it is called again when one '
+  'may.';
 
 create function tickwork.wake_lane(rule tickwork.lane_rules, wake_at timestamptz, tenant_number bigint)
 returns void
@@ -124,7 +125,7 @@ begin
     return;
   end if;
 
-  -- There may be a job that cannot be seen.
+  -- There may be a job that is not visible yet.
   if not tickwork.sees_all_parked(forget_lane_rule.tenant_number) then
     perform tickwork.wake_lane(
       forget_lane_rule.rule, clock_timestamp() + interval '1 second', forget_lane_rule.tenant_number
@@ -132,7 +133,7 @@ begin
     return;
   end if;
 
-  -- Once nothing is parked there, a lane that is neither limited nor held any more needs no rule.
+  -- A lane that is neither limited nor held needs no rule any more once none of its jobs is parked.
   with free as (
     select lane_rules.ctid as place
     from tickwork.lane_rules
@@ -160,19 +161,32 @@ $$;
 
 create function tickwork.park_lane(family text, tenant_number bigint, lane text)
 returns void
+language plpgsql
+volatile
+as $$
+begin
+  perform tickwork.park_jobs(array(
+    select waiting.ctid
+    from tickwork.waiting
+    where waiting.family = park_lane.family
+      and waiting.tenant_number = park_lane.tenant_number
+      and waiting.lane = park_lane.lane
+    for update skip locked
+  ));
+end
+$$;
+
+comment on function tickwork.park_lane is
+  'Moves the jobs of a lane from waiting to parked. A job that is being claimed right now still runs.';
+
+create function tickwork.park_jobs(places tid[])
+returns void
 language sql
 volatile
 as $$
   with taken as (
     delete from tickwork.waiting
-    where waiting.ctid = any (array(
-      select standing.ctid
-      from tickwork.waiting as standing
-      where standing.family = park_lane.family
-        and standing.tenant_number = park_lane.tenant_number
-        and standing.lane = park_lane.lane
-      for update skip locked
-    ))
+    where waiting.ctid = any (park_jobs.places)
     returning waiting.*
   )
   insert into tickwork.parked (family, type, tenant_number, priority, run_at, job_id, lane, wake_at)
@@ -180,6 +194,3 @@ as $$
     taken.family, taken.type, taken.tenant_number, taken.priority, taken.run_at, taken.job_id, taken.lane, 'infinity'
   from taken;
 $$;
-
-comment on function tickwork.park_lane is
-  'Moves the jobs of a lane from waiting to parked. One that a claim is taking right now still runs.';

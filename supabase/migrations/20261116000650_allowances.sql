@@ -8,7 +8,7 @@ as $$
 declare
   left_over integer;
 begin
-  -- Replaced and not updated: whoever comes too late would keep the lock of a row that was updated meanwhile.
+  -- Replaced rather than updated: a latecomer would keep its lock on a row that was updated in the meantime.
   delete from tickwork.allowances
   where allowances.ctid = (
     select free.ctid
@@ -48,7 +48,7 @@ begin
   if may_wait then
     perform pg_advisory_xact_lock(7466, hashtext(renew_allowances.tenant_id::text));
   elsif not pg_try_advisory_xact_lock(7466, hashtext(renew_allowances.tenant_id::text)) then
-    raise exception 'tenant_id: others are enqueuing for tenant %, which is close to all it may have queued',
+    raise exception 'tenant_id: others are enqueuing for tenant %, which is close to its limit of queued jobs',
       renew_allowances.tenant_id
       using errcode = 'TWFUL', hint = 'Try again, or raise max_queued of the tenant.';
   end if;
@@ -83,8 +83,8 @@ begin
   queued := tickwork.count_queued(renew_allowances.tenant_id, most);
 
   if queued + held_by_others > most then
-    raise exception 'tenant_id: tenant % has % jobs queued, which is all it may have', renew_allowances.tenant_id, most
-      using errcode = 'TWFUL', hint = 'Enqueue again when some of them have run, or raise max_queued of the tenant.';
+    raise exception 'tenant_id: tenant % has % jobs queued, which is its limit', renew_allowances.tenant_id, most
+      using errcode = 'TWFUL', hint = 'Try again when some of them have run, or raise max_queued of the tenant.';
   end if;
 
   insert into tickwork.allowances (tenant_id, jobs_left)
@@ -94,7 +94,7 @@ end
 $$;
 
 comment on function tickwork.renew_allowances is
-  'Counts what the tenant has queued and divides what it may still enqueue into allowances. Raises TWFUL.';
+  'Counts the queued jobs of the tenant and divides what it may still enqueue into allowances. Raises TWFUL.';
 
 create function tickwork.count_queued(tenant_id uuid, most integer)
 returns integer
@@ -131,16 +131,17 @@ as $$
   ) as counted;
 $$;
 
-comment on function tickwork.count_queued is 'How many jobs the tenant has queued; counts up to one more than most.';
+comment on function tickwork.count_queued is
+  'How many jobs the tenant has queued; stops counting at one more than most.';
 
 create function tickwork.share_out_allowances()
 returns trigger
 language plpgsql
-security definer -- nobody may touch allowances
+security definer -- nobody may write allowances
 set search_path = ''
 as $$
 begin
-  -- Wait for whoever is counting by the old number right now, and remove those allowances too.
+  -- Wait for transactions that are still counting by the old limit, and remove their allowances too.
   perform pg_advisory_xact_lock(7466, hashtext(new.id::text));
 
   loop
@@ -160,12 +161,8 @@ begin
 end
 $$;
 
-create trigger share_out_allowances
-after insert on public.organizations
-for each row
-execute function tickwork.share_out_allowances();
+create trigger share_out_allowances after insert on public.organizations
+for each row execute function tickwork.share_out_allowances();
 
-create trigger renew_allowances
-after update of max_queued on public.organizations
-for each row
-execute function tickwork.share_out_allowances();
+create trigger renew_allowances after update of max_queued on public.organizations
+for each row execute function tickwork.share_out_allowances();

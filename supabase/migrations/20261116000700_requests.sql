@@ -1,6 +1,6 @@
 -- -> queued
 
--- What a caller asks for. The id is chosen beforehand, so that the row can be found again after the insert.
+-- A job that a caller asks for. Its id is chosen beforehand, so that the row can be found again after the insert.
 
 create type tickwork.job_request as (
   id uuid,
@@ -19,7 +19,7 @@ create type tickwork.job_request as (
   source_ref text
 );
 
--- Ids begin with the time, as in UUID version 7: jobs that come and go together are found on the same pages.
+-- Ids begin with the time, as in UUID version 7: jobs that come and go together are on the same pages.
 
 create function tickwork.new_id()
 returns uuid
@@ -54,7 +54,7 @@ return row(
   notify, source, source_ref
 )::tickwork.job_request;
 
-comment on function tickwork.new_job is 'A job to ask for, with defaults for what is not given.';
+comment on function tickwork.new_job is 'A job request, with defaults for everything that is not given.';
 
 create function tickwork.check_job(request tickwork.job_request, job_type public.job_types)
 returns void
@@ -64,12 +64,12 @@ as $$
 begin
   if (check_job.job_type).key is null then
     raise exception 'type: there is no job type %', coalesce(quote_literal((check_job.request).type), 'null')
-      using errcode = 'TWTYP', hint = 'Insert it into job_types, or correct the spelling.';
+      using errcode = 'TWTYP', hint = 'Check the spelling, or insert it into job_types.';
   end if;
 
   if not (check_job.job_type).is_active then
-    raise exception 'type: job type % is inactive and takes no new jobs', quote_literal((check_job.request).type)
-      using errcode = 'TWTYP', hint = 'Set is_active in job_types to take jobs again.';
+    raise exception 'type: job type % is inactive and accepts no new jobs', quote_literal((check_job.request).type)
+      using errcode = 'TWTYP', hint = 'Set is_active in job_types to accept jobs again.';
   end if;
 
   perform tickwork.check_payload(coalesce((check_job.request).payload, '{}'), (check_job.job_type).payload_schema);
@@ -80,13 +80,13 @@ begin
   perform tickwork.check_key('correlation_id', (check_job.request).correlation_id);
 
   if (check_job.request).priority not between 0 and 100 then
-    raise exception 'priority: % is out of range, 0 to 100 are allowed', (check_job.request).priority
-      using errcode = 'TWPRI', hint = 'Higher runs first; the default is that of the type.';
+    raise exception 'priority: % is out of range, it must be 0 to 100', (check_job.request).priority
+      using errcode = 'TWPRI', hint = 'A higher priority runs first. Leave it out to use that of the type.';
   end if;
 
   if (check_job.request).max_attempts not between 1 and 25 then
-    raise exception 'max_attempts: % is out of range, 1 to 25 are allowed', (check_job.request).max_attempts
-      using errcode = 'TWATT', hint = 'Leave it out to take the number of the job''s type.';
+    raise exception 'max_attempts: % is out of range, it must be 1 to 25', (check_job.request).max_attempts
+      using errcode = 'TWATT', hint = 'Leave it out to use that of the job''s type.';
   end if;
 end
 $$;
@@ -106,7 +106,7 @@ return jsonb_typeof((request).payload) = 'object'
   and octet_length(coalesce((request).correlation_id, '-')) between 1 and 200;
 
 comment on function tickwork.is_plain_job is
-  'True only if check_job would accept the job, whatever the schema of its type; it may accept others too.';
+  'True only if check_job would accept the job, whatever the schema of its type. It may accept others too.';
 
 create function tickwork.check_enqueuer(tenant_id uuid, types text[])
 returns void
@@ -133,9 +133,9 @@ begin
   limit 1;
 
   if found then
-    raise exception 'type: % is enqueued by % only', quote_literal(refused.key),
+    raise exception 'type: % may only be enqueued by %', quote_literal(refused.key),
       case refused.enqueued_by when 'admin' then 'admins of the tenant' else 'the service' end
-      using errcode = 'TWENQ', hint = 'job_types.enqueued_by says who may: service, admin or member.';
+      using errcode = 'TWENQ', hint = 'job_types.enqueued_by sets who may: service, admin or member.';
   end if;
 end
 $$;

@@ -1,6 +1,6 @@
 -- -> queued
 
--- Only its row type is used: a job's row, and whether it was already there.
+-- Only its row type is used: a job's row, and whether the job already existed.
 
 create view tickwork.enqueued_jobs
 with (security_invoker = true)
@@ -44,7 +44,7 @@ begin
     ) as tenant(id);
   end if;
 
-  -- Another round is needed when the job that held a key ended between the insert and the look, or when one of the
+  -- Another round is needed when the job that held a key ended between the insert and the lookup, or when one of the
   -- batch turned out to be there by its other key.
   for round in 1 .. 10 loop
     perform tickwork.insert_missing_jobs(insert_jobs.requests);
@@ -59,7 +59,7 @@ begin
   end loop;
 
   if array_position(ids, null) is not null then
-    raise exception 'dedupe_key: jobs that hold it come and go too fast'
+    raise exception 'dedupe_key: the jobs that hold it change too fast'
       using errcode = 'TWDUP', hint = 'Try again.';
   end if;
 
@@ -106,7 +106,7 @@ as $$
 declare
   wanted tickwork.job_request[];
 begin
-  -- A repeat returns its job even if the type takes no new jobs any more. Of two with the same key the first one wins.
+  -- A repeat returns its job even if the type accepts no new jobs any more. Of two with the same key the first wins.
   wanted := array(
     select insert_missing_jobs.requests[listed.ordinality]
     from (
@@ -146,7 +146,7 @@ begin
 
   perform tickwork.insert_new_jobs(wanted);
 
-  -- One whose idempotency key somebody else has taken meanwhile is not there and keeps no other key.
+  -- A job whose idempotency key was taken in the meantime was not inserted, and keeps no other key.
   delete from tickwork.taken_keys
   using unnest(wanted) as request
   where taken_keys.tenant_id = request.tenant_id
@@ -212,8 +212,8 @@ end
 $$;
 
 comment on function tickwork.insert_new_jobs is
-  '-> queued. As insert_jobs, for jobs that hold their dedupe keys already. One whose idempotency key is taken is left '
-  'out.';
+  '-> queued. Like insert_jobs, for jobs that already hold their dedupe keys. A job whose idempotency key is taken is '
+  'left out.';
 
 -- The short way for one job without a key: 20 % less server time (docs/decisions.md).
 
@@ -270,4 +270,4 @@ begin
 end
 $$;
 
-comment on function tickwork.insert_job is '-> queued. As insert_jobs, for one job that has no key.';
+comment on function tickwork.insert_job is '-> queued. Like insert_jobs, for one job without a key.';

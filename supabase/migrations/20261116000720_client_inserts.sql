@@ -25,7 +25,7 @@ begin
     perform tickwork.file_jobs(others);
   end if;
 
-  -- All jobs of a tenant at once, and tenants in a fixed order, so that no two calls deadlock.
+  -- All jobs of a tenant at once, and tenants in a fixed order, so that calls cannot deadlock.
   perform tickwork.take_allowance(tenant.id, tenant.jobs)
   from (
     select job.tenant_id, count(*)::integer
@@ -43,8 +43,8 @@ end
 $$;
 
 comment on function tickwork.note_enqueued is
-  'Files the new jobs that a claim must not find at once, counts all of them against max_queued, and announces those '
-  'that are due.';
+  'Files the new jobs that a claim must not find yet, counts all of them against max_queued, and announces those that '
+  'are due.';
 
 create function tickwork.announce(families text[])
 returns void
@@ -54,7 +54,7 @@ as $$
 declare
   family text;
 begin
-  -- From now on this transaction holds what others may have to wait for.
+  -- From now on this transaction holds locks that others may have to wait for.
   perform set_config('tickwork.has_enqueued', 'yes', true);
 
   foreach family in array coalesce(announce.families, '{}') loop
@@ -63,15 +63,15 @@ begin
 end
 $$;
 
-comment on function tickwork.announce is 'Wakes the workers of families that have jobs which are due.';
+comment on function tickwork.announce is 'Wakes the workers of families with due jobs.';
 
 
--- The same for what clients insert themselves.
+-- The same for rows that clients insert themselves.
 
 create function tickwork.fill_in_job()
 returns trigger
 language plpgsql
-security definer -- whoever inserts may not call the queue's own functions
+security definer -- clients may not call the queue's own functions
 set search_path = ''
 as $$
 declare
@@ -109,14 +109,14 @@ alter table public.jobs alter column priority drop default;
 create trigger fill_in_job
 before insert on public.jobs
 for each row
--- The queue's own functions have checked and filled in already, many rows at once.
+-- The queue's own functions have already checked and filled in their rows, many at once.
 when (current_user <> 'tickwork_owner')
 execute function tickwork.fill_in_job();
 
 create function tickwork.note_inserted()
 returns trigger
 language plpgsql
-security definer -- nobody else may touch the queue's tables
+security definer -- nobody else may write the queue's tables
 set search_path = ''
 as $$
 begin
@@ -150,8 +150,8 @@ $$;
 comment on function tickwork.take_keys is
   'Takes the dedupe keys of jobs that are queued or running. Raises unique_violation if another job has one.';
 
--- Called by the triggers that check what clients insert and people edit. A constraint would be read and compiled again
--- by every statement of the queue's own functions, which keep it true anyway.
+-- Called by the triggers that check what clients insert and people edit. A constraint would also be evaluated by every
+-- statement of the queue's own functions, which never violate it.
 
 create function tickwork.check_state(
   state text,
@@ -175,9 +175,9 @@ begin
       and check_state.lease_token is null
       and check_state.finished_at is not null
   end) then
-    raise exception 'status: % does not go with what else is set', quote_nullable(check_state.state)
+    raise exception 'status: % does not match the other columns', quote_nullable(check_state.state)
       using errcode = 'check_violation',
-        hint = 'A running job has a lease_token, one that is done, failed, dead or cancelled a finished_at.';
+        hint = 'A running job has a lease_token; a done, failed, dead or cancelled job has a finished_at.';
   end if;
 end
 $$;

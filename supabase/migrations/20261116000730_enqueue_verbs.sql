@@ -12,7 +12,7 @@ declare
 begin
   perform tickwork.check_enqueuer((enqueue_job.request).tenant_id, array[(enqueue_job.request).type]);
 
-  -- Not for callers to choose: under the id of another job they would be given that one.
+  -- Callers must not choose it: with the id of another job they would be given that job.
   request.id := tickwork.new_id();
   request.source := 'manual';
   request.source_ref := null;
@@ -44,17 +44,17 @@ create function public.enqueue_job(
 returns tickwork.enqueued_jobs
 language sql
 volatile
--- Parsed here and now, it becomes part of the statement that calls it.
+-- Parsed at its definition, it is inlined into the statement that calls it.
 return tickwork.enqueue_job(tickwork.new_job(
   tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id, notify,
   id => null
 ));
 
 comment on function public.enqueue_job is
-  '-> queued. Returns the job''s row and whether it was there already (deduplicated): a repeated idempotency_key '
-  'of the tenant and type, or a dedupe_key that a queued or running job of the tenant holds, adds nothing. With notify '
-  'the end of the job is announced on the channel tickwork_done. Durable when it returns. '
-  'Raises TWTNT, TWMEM, TWENQ, TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, TWRUN, TWATT, TWDUP, TWFUL.';
+  '-> queued. Returns the job''s row and whether it already existed (deduplicated): a repeated idempotency_key of the '
+  'tenant and type, or a dedupe_key that a queued or running job of the tenant holds, adds nothing. With notify, the '
+  'end of the job is announced on the channel tickwork_done. Durable when it returns. Raises TWTNT, TWMEM, TWENQ, '
+  'TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, TWRUN, TWATT, TWDUP, TWFUL.';
 
 create function tickwork.requests_from(jobs jsonb, tenant_id uuid, source text, source_ref text, correlation_id text)
 returns tickwork.job_request[]
@@ -62,7 +62,7 @@ language plpgsql
 volatile
 as $$
 declare
-  -- To count on from one id is faster than to make as many.
+  -- Counting up from one id is faster than generating each of them.
   first_id constant text := left(tickwork.new_id()::text, 28);
 begin
   perform tickwork.check_objects('jobs', requests_from.jobs, array[
@@ -92,7 +92,7 @@ create function tickwork.enqueue_jobs(jobs jsonb)
 returns setof tickwork.enqueued_jobs
 language plpgsql
 volatile
-security definer -- as enqueue_job
+security definer -- for the same reason as enqueue_job
 set search_path = ''
 as $$
 declare
@@ -115,13 +115,12 @@ create function public.enqueue_jobs(jobs jsonb)
 returns setof tickwork.enqueued_jobs
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.enqueue_jobs(enqueue_jobs.jobs);
-$$;
+  from tickwork.enqueue_jobs(jobs);
+end;
 
 comment on function public.enqueue_jobs is
   '-> queued. Takes an array of objects whose fields are the parameters of enqueue_job, and returns one row for each, '
-  'in their order. All of them or none. Of two with the same key the first one wins. '
-  'Raises TWARG and what enqueue_job raises.';
+  'in their order. All of them are enqueued, or none. Of two with the same key the first wins. Raises TWARG and what '
+  'enqueue_job raises.';

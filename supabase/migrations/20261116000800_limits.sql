@@ -1,5 +1,5 @@
--- How many jobs may start. Running jobs are counted in leases, under a lock of the limit alone: there is no counter
--- that could leak.
+-- How many jobs may start. Running jobs are counted in leases, under a lock on that limit alone: there is no counter
+-- that could get out of step.
 
 create type tickwork.limit_rule as (
   scope text,
@@ -45,7 +45,7 @@ return case scope
   else concat_ws(' ', 'tenant', tenant_id, 'type', type)
 end;
 
--- From which of a tenant's waiting jobs to take how many.
+-- How many jobs to take from which of a tenant's waiting jobs.
 
 create type tickwork.claim_target as (
   type text,
@@ -84,7 +84,7 @@ begin
       return 0;
     end if;
 
-    -- What the same claim is about to start counts as well.
+    -- Jobs that the same claim is about to start count as well.
     taken := (
       select coalesce(sum(target.room), 0)
       from unnest(room_for.planned) as target
@@ -98,7 +98,7 @@ begin
     );
 
     if room <= 0 then
-      -- Whether what is planned really starts is not known yet.
+      -- It is not known yet whether the planned jobs really start.
       if taken = 0 then
         perform tickwork.block(room_for.tenant_id, room_for.type, rule);
       end if;
@@ -112,8 +112,8 @@ end
 $$;
 
 comment on function tickwork.room_for is
-  'How many jobs of the type the tenant may start beside those that are planned, at most `wanted`. If none, claims '
-  'skip the two for a while.';
+  'How many jobs of the type the tenant may start besides those already planned, at most `wanted`. If none, claims '
+  'skip this tenant and type for a while.';
 
 create function tickwork.check_isolation()
 returns void
@@ -123,7 +123,7 @@ as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'limits cannot be counted in a % transaction', current_setting('transaction_isolation')
-      using errcode = 'TWARG', hint = 'Claim in a transaction of its own, at read committed.';
+      using errcode = 'TWARG', hint = 'Claim in a separate transaction, at read committed.';
   end if;
 end
 $$;
@@ -152,7 +152,7 @@ as $$
 declare
   running integer;
 begin
-  -- Each by the index: one condition for all of them would read all that runs.
+  -- Each scope uses the index: one condition for all of them would read all running jobs.
   case count_running.scope
     when 'type' then
       select count(*) into running
@@ -177,4 +177,4 @@ end
 $$;
 
 comment on function tickwork.count_running is
-  'How many running jobs such a limit counts. Nobody else starts one while the caller holds the lock of the limit.';
+  'How many running jobs such a limit counts. Nobody else starts one while the caller holds the lock on the limit.';

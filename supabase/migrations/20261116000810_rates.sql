@@ -1,4 +1,4 @@
--- Start rates, and what claims skip because it is at a limit.
+-- Start rates, and the tenants and types that claims skip because they are at a limit.
 
 create function tickwork.tokens_left(tenant_id uuid, scope text, starts_per_minute integer)
 returns double precision
@@ -17,7 +17,7 @@ begin
   where buckets.tenant_id = tokens_left.tenant_id
     and buckets.scope = tokens_left.scope;
 
-  -- Nobody has started anything yet, or the limit was lowered: the bucket is full, and no fuller.
+  -- If nothing has started yet, or the limit was lowered, the bucket is full but never more than full.
   return least(
     tokens_left.starts_per_minute,
     bucket.tokens
@@ -56,7 +56,7 @@ as $$
 $$;
 
 
--- What is at a limit is skipped for a second, or until there is a token. A job that ends clears that.
+-- A tenant or type at a limit is skipped for a second, or until there is a token. When a job ends, that is cleared.
 
 create function tickwork.block(tenant_id uuid, type text, rule tickwork.limit_rule)
 returns void
@@ -141,4 +141,4 @@ $$;
 
 comment on function tickwork.block is 'Makes claims skip a tenant or type that is at a limit.';
 comment on function tickwork.unblock is
-  'Ends that for a tenant and a type: one of their jobs has ended, or a limit has changed.';
+  'Stops claims from skipping a tenant and a type: one of their jobs has ended, or a limit has changed.';

@@ -49,7 +49,7 @@ end
 $$;
 
 comment on function tickwork.room_in_lane is
-  'How many jobs of the lane may start; null is any number. Exact while the caller holds the lock of the lane.';
+  'How many jobs of the lane may start; null means any number. Exact while the caller holds the lock on the lane.';
 
 create function tickwork.lane_scope(rule tickwork.lane_rules)
 returns text

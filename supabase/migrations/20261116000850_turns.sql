@@ -1,6 +1,6 @@
 -- Whose turn it is. Tenants take turns in the order of their numbers, each with as many starts as its weight. Where the
 -- last claim stopped is kept in a sequence, whose value packs three numbers. It is read and set without a lock: two
--- claims at the same moment may serve one tenant twice, which does no harm.
+-- concurrent claims may serve one tenant twice, which does no harm.
 
 create type tickwork.pointer as (
   tenant_number bigint,
@@ -9,13 +9,14 @@ create type tickwork.pointer as (
 );
 
 comment on type tickwork.pointer is
-  'The tenant that was served last, how many starts of its turn are left, and how many starts there were in all.';
+  'The tenant that was served last, how many starts are left of its turn, and how many starts there have been in '
+  'total.';
 
 create function tickwork.turn_of(family text)
 returns regclass
 language sql
 stable
--- There may be no such family.
+-- Null if there is no such family.
 return to_regclass('tickwork.' || quote_ident('turn_of_' || family));
 
 create function tickwork.read_turn(family text)
@@ -36,7 +37,7 @@ language sql
 immutable
 return tenant_number << 23 | (starts_left << 16)::bigint | (starts & 65535)::bigint;
 
--- Where a claim is going to take jobs from, and how many.
+-- Which tenant a claim is going to take jobs from, and how many.
 
 create type tickwork.turn as (
   tenant_number bigint,
@@ -65,7 +66,7 @@ language plpgsql
 volatile
 as $$
 declare
-  -- A tenant whose turn is not over comes first, otherwise last.
+  -- A tenant in the middle of its turn comes first; one whose turn is over comes last.
   start constant bigint := (pointer).tenant_number - ((pointer).starts_left > 0)::integer;
   tenant record;
   open_types text[];
@@ -74,7 +75,7 @@ declare
   turns tickwork.turn[] := array[]::tickwork.turn[];
 begin
   for tenant in
-    -- Once around the tenants that have jobs of these types waiting: one index probe for each and for each type.
+    -- Once around the tenants with waiting jobs of these types: one index probe per tenant and type.
     with recursive ring(number, has_wrapped, step) as (
       select start, false, 0
       union all
@@ -93,7 +94,7 @@ begin
           limit 1
         ) as next_in_type
       ) as next(number)
-      -- A bound in case a thousand in a row are paused or at their limits: the next claim goes on from there.
+      -- A bound in case a thousand in a row are paused or at their limits: the next claim continues from there.
       where ring.step < 1000
         and (not ring.has_wrapped or next.number <= start)
     )
@@ -122,7 +123,7 @@ begin
   end loop;
 
   if starts = 0 then
-    -- Who has come around has changed nothing.
+    -- After a full round without a start the pointer stays where it was.
     return row(
       turns,
       case when tenant.step >= 1000 then row(tenant.number, 0, (pointer).starts)::tickwork.pointer else pointer end
@@ -134,7 +135,7 @@ end
 $$;
 
 comment on function tickwork.next_turns is
-  'Whose turns come next, and how many starts each of them has, as many in all as are wanted.';
+  'Whose turns come next, and how many starts each of them gets; in total as many as are wanted.';
 
 create function tickwork.share_out(turns tickwork.turn[], starts integer, wanted integer, starts_before integer)
 returns tickwork.next_turns
@@ -147,7 +148,7 @@ declare
   weights integer;
 begin
   if missing > 0 then
-    -- Every tenant has had a turn: as many rounds more as are wanted, and the rest to one after the other.
+    -- Every tenant has had a turn: add as many full rounds as are wanted, and give the rest to one after the other.
     weights := (select sum(turn.weight) from unnest(share_out.turns) as turn);
 
     for number in 1 .. cardinality(share_out.turns) loop
@@ -163,7 +164,7 @@ begin
     end loop;
   end if;
 
-  -- What the last one has left is for the next claim.
+  -- What is left of the last turn is for the next claim.
   turns[last_turn].room := (turns[last_turn]).room + missing;
 
   return row(
@@ -194,7 +195,7 @@ begin
 end
 $$;
 
-comment on function tickwork.open_types is 'The types of which the tenant is not known to be at a limit.';
+comment on function tickwork.open_types is 'The types for which the tenant is not known to be at a limit.';
 
 
 -- Nothing starves: one start in ten goes to a lower priority. The golden ratio decides which ones, so that no regular
@@ -215,7 +216,7 @@ declare
   priorities integer[] := array[]::integer[];
   lower integer := 101;
 begin
-  -- From one to the next, however many jobs each has; there are no more than 101.
+  -- From one priority to the next, however many jobs each has. There are at most 101.
   loop
     lower := (
       select max(next_in_type.priority)
@@ -243,4 +244,5 @@ end
 $$;
 
 comment on function tickwork.lower_priority is
-  'One of the lower priorities of the tenant''s waiting jobs, another one for each rank; null if there is but one.';
+  'One of the lower priorities of the tenant''s waiting jobs, a different one for each rank; null if there is only one '
+  'priority.';

@@ -6,7 +6,7 @@ create type tickwork.claim_request as (
   lease_seconds integer
 );
 
--- What a worker needs to know of a job.
+-- What a worker needs to know about a job.
 
 create type tickwork.claimed_job as (
   id uuid,
@@ -36,8 +36,7 @@ create type tickwork.picked_jobs as (
   has_lanes boolean
 );
 
-comment on type tickwork.picked_jobs is
-  'Where the rows of jobs to start are: those that wait, and those of the record.';
+comment on type tickwork.picked_jobs is 'Where the rows of the jobs to start are: in waiting, and in jobs.';
 
 create function tickwork.claim(family text, worker_id text, max_jobs integer, lease_seconds integer, types text[])
 returns tickwork.claimed_job[]
@@ -61,7 +60,7 @@ begin
     end if;
   end if;
 
-  -- Those of the highest priority first.
+  -- Types with the highest priority first.
   served := tickwork.keep_up(claim.family, claim.types);
 
   if served is null then
@@ -101,5 +100,5 @@ end
 $$;
 
 comment on function tickwork.claim is
-  'queued -> running. Starts jobs: those of the types with the highest priority first, for the tenants '
-  'whose turn it is, and of each tenant the most urgent and oldest.';
+  'queued -> running. Starts jobs: types with the highest priority first, for the tenants whose turn it is, and for '
+  'each tenant the most urgent and oldest jobs.';

@@ -1,5 +1,5 @@
--- The short way to one job, for what nearly always is: with the short way to settle it, plain statements take 40 % less
--- server time than those that could do it for many (docs/decisions.md).
+-- The short way to claim one job, by far the most common case. With the short way to settle it, plain statements take
+-- 40 % less server time than those that can handle many jobs (docs/decisions.md).
 
 create function tickwork.claim_one(request tickwork.claim_request, types text[])
 returns tickwork.claimed_job[]
@@ -11,7 +11,7 @@ declare
   asked_for constant text := tickwork.only_type(request.family, claim_one.types);
   turn bigint := tickwork.read_turn(request.family);
   pointer constant tickwork.pointer := tickwork.unpacked(turn);
-  -- Within a turn its tenant comes first, otherwise last.
+  -- A tenant in the middle of its turn comes first; one whose turn is over comes last.
   start constant bigint := pointer.tenant_number - (pointer.starts_left > 0)::integer;
   lease record;
   tenant record;
@@ -81,8 +81,8 @@ end
 $$;
 
 comment on function tickwork.claim_one is
-  'queued -> running. Where only one type is asked for, nothing is limited and nothing else is to be done, one look '
-  'finds the tenant whose turn it is. Null if there is more to it.';
+  'queued -> running. If only one type is asked for, nothing is limited and nothing else needs to be done, one lookup '
+  'finds the tenant whose turn it is. Null in all other cases.';
 
 create function tickwork.start_job(
   request tickwork.claim_request,
@@ -133,7 +133,7 @@ begin
 end
 $$;
 
-comment on function tickwork.start_job is 'queued -> running. As lease_jobs, for one job without limits.';
+comment on function tickwork.start_job is 'queued -> running. Like lease_jobs, for one job without limits.';
 
 create function tickwork.tenant_in_turn(family text, type text, start bigint)
 returns tickwork.tenants
@@ -189,4 +189,5 @@ begin
 end
 $$;
 
-comment on function tickwork.only_type is 'The one type of the family that is asked for; null if there are several.';
+comment on function tickwork.only_type is
+  'The type that is asked for, if it is the only one; null if there are several.';

@@ -38,7 +38,7 @@ begin
 
   if reaped_at < now_at - interval '1 second' and not has_ticked then
     perform tickwork.tick_family(keep_up.family, 100);
-    -- That may have made room at a limit.
+    -- That may have freed room at a limit.
     return tickwork.keep_up(keep_up.family, keep_up.types, has_ticked => true);
   end if;
 
@@ -47,8 +47,8 @@ end
 $$;
 
 comment on function tickwork.keep_up is
-  'What is to be done before a claim: now and then a bounded portion, most of the time nothing. Returns the types that '
-  'jobs may be taken of.';
+  'The upkeep before a claim: a bounded amount now and then, usually nothing. Returns the types whose jobs may be '
+  'started.';
 
 create function tickwork.note_asked(family text, types text[])
 returns void
@@ -99,7 +99,7 @@ begin
     is_limited := is_limited or (served[number]).is_limited;
   end loop;
 
-  -- A bound for the case that one tenant after the other is found at its limit: the next claim goes on there.
+  -- A bound in case one tenant after the other turns out to be at its limit: the next claim continues from there.
   for pass in 1 .. 50 loop
     next := tickwork.next_turns(
       (request).family, types, is_limited, claim_at.max_jobs - cardinality(so_far.jobs), passed, so_far.pointer
@@ -112,7 +112,7 @@ begin
       (request).family, next.turns, claim_at.has_low_starts, (so_far.pointer).starts, so_far.has_locks
     );
     started := tickwork.start_jobs(request, targets, so_far.has_locks);
-    -- Who may hold locks of limits does not wait for others, or two could wait for each other.
+    -- A claim that may hold locks on limits does not wait for others, or two claims could deadlock.
     so_far.has_locks := true;
     so_far.jobs := so_far.jobs || started;
 
@@ -122,7 +122,7 @@ begin
       open_types := tickwork.types_with_room((request).family, types);
     end if;
 
-    -- Where a type was found to be at its limit another one may do.
+    -- If a type turned out to be at its limit, another one may still have room.
     if open_types is null or open_types = types then
       passed := passed || array(
         select turn.tenant_number
@@ -207,7 +207,7 @@ end
 $$;
 
 comment on function tickwork.targets_of is
-  'The starts of each turn, as far as limits allow: of each type, and how many of them for a lower priority.';
+  'The starts of each turn, as far as limits allow: how many of each type, and how many of those at a lower priority.';
 
 create function tickwork.split_turn(family text, turn tickwork.turn, low_starts integer, rank integer)
 returns tickwork.claim_target[]
@@ -261,7 +261,7 @@ end
 $$;
 
 comment on function tickwork.split_turn is
-  'The starts of a turn by type, in the order of its jobs, with some of them for a lower priority.';
+  'The starts of a turn by type, in the order of its jobs, some of them at a lower priority.';
 
 create function tickwork.most_urgent_type(family text, types text[], tenant_number bigint, max_priority integer)
 returns text

@@ -1,4 +1,4 @@
--- The start itself.
+-- Starting the jobs.
 
 create function tickwork.start_jobs(
   request tickwork.claim_request,
@@ -18,7 +18,7 @@ begin
     is_limited := is_limited or (targets[number]).is_limited;
   end loop;
 
-  -- Nobody waits for a row, neither of those that wait nor of the record.
+  -- Nobody waits for a locked row, neither in waiting nor in jobs.
   select array_agg(due.place), array_agg(due.record), bool_or(due.lane is not null)
   into picked.places, picked.records, picked.has_lanes
   from unnest(start_jobs.targets) as target
@@ -30,7 +30,7 @@ begin
       and waiting.type = target.type
       and waiting.tenant_number = target.tenant_number
       and waiting.priority <= target.max_priority
-    -- By the whole key of the index: under row-level security the planner does not see which columns are fixed.
+    -- Sorted by the whole index key: under row-level security the planner does not see which columns are constant.
     order by waiting.family, waiting.type, waiting.tenant_number, waiting.priority desc, waiting.run_at
     limit target.room
     for update of waiting skip locked
@@ -71,7 +71,7 @@ volatile
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
-  -- One random number for all of them: to make one for each would take longer than all the rest.
+  -- One random number for all of them: generating one for each would take longer than everything else.
   secret constant bytea := uuid_send(gen_random_uuid());
   started tickwork.claimed_job[];
 begin
@@ -163,7 +163,7 @@ begin
       lane_rules as rule, tenants.number as tenant_number,
       array_agg(job.place) as places, array_agg(job.record) as records
     from unnest((picked).places, (picked).records) as job(place, record)
-    -- Each by its place or key, whatever the statistics say.
+    -- Each by its ctid or key, whatever the statistics say.
     cross join lateral (select * from tickwork.waiting where waiting.ctid = job.place limit 1) as waiting
     cross join lateral (select * from tickwork.tenants where tenants.number = waiting.tenant_number limit 1) as tenants
     join tickwork.lane_rules
@@ -174,7 +174,7 @@ begin
   loop
     room := 0;
 
-    -- Where somebody else takes the rule away, or starts jobs of the lane, at this moment: not now.
+    -- If somebody else is removing the rule or starting jobs of the lane right now, skip it for now.
     if pg_try_advisory_xact_lock_shared(7464, (busy.tenant_number & 1023)::integer)
       and tickwork.lock_lane(busy.rule, may_wait => not has_locks)
     then
@@ -204,20 +204,4 @@ end
 $$;
 
 comment on function tickwork.admit_to_lanes is
-  'Those of the jobs that their lanes let start. The others are parked until their lane has room.';
-
-create function tickwork.park_jobs(places tid[])
-returns void
-language sql
-volatile
-as $$
-  with taken as (
-    delete from tickwork.waiting
-    where waiting.ctid = any (park_jobs.places)
-    returning waiting.*
-  )
-  insert into tickwork.parked (family, type, tenant_number, priority, run_at, job_id, lane, wake_at)
-  select
-    taken.family, taken.type, taken.tenant_number, taken.priority, taken.run_at, taken.job_id, taken.lane, 'infinity'
-  from taken;
-$$;
+  'The jobs that their lanes allow to start. The others are parked until their lane has room.';

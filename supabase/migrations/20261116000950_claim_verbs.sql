@@ -22,19 +22,19 @@ begin
 
   if coalesce(check_claim.worker_id, '') = '' then
     raise exception 'worker_id: must not be empty'
-      using errcode = 'TWARG', hint = 'Name the worker: a host and a process, or a function and its instance.';
+      using errcode = 'TWARG', hint = 'Name the worker, such as its host and process, or its function and instance.';
   end if;
 
   perform tickwork.check_size('worker_id', check_claim.worker_id, 200);
 
   if check_claim.max_jobs is null or check_claim.max_jobs not between 1 and 1000 then
-    raise exception 'max_jobs: % is out of range, 1 to 1000 are allowed', coalesce(check_claim.max_jobs::text, 'null')
+    raise exception 'max_jobs: % is out of range, it must be 1 to 1000', coalesce(check_claim.max_jobs::text, 'null')
       using errcode = 'TWARG', hint = 'Claim only what can be started within the lease.';
   end if;
 
   if check_claim.lease_seconds not between 10 and 3600 then
-    raise exception 'lease_seconds: % is out of range, 10 to 3600 are allowed', check_claim.lease_seconds
-      using errcode = 'TWLEA', hint = 'Leave it out to take the lease of each job''s type.';
+    raise exception 'lease_seconds: % is out of range, it must be 10 to 3600', check_claim.lease_seconds
+      using errcode = 'TWLEA', hint = 'Leave it out to use the lease_seconds of each job''s type.';
   end if;
 end
 $$;
@@ -43,7 +43,7 @@ create function tickwork.claim_jobs(family text, worker_id text, max_jobs intege
 returns setof public.jobs
 language plpgsql
 volatile
-security definer -- locking a row needs the right to update it, which the worker does not have
+security definer -- locking a row requires the right to update it, which the worker does not have
 set search_path = ''
 as $$
 declare
@@ -79,13 +79,10 @@ create function public.claim_next_job(
 returns setof public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.claim_jobs(
-    claim_next_job.family, claim_next_job.worker_id, 1, claim_next_job.lease_seconds, claim_next_job.types
-  );
-$$;
+  from tickwork.claim_jobs(family, worker_id, 1, lease_seconds, types);
+end;
 
 create function public.claim_jobs(
   family text,
@@ -97,20 +94,17 @@ create function public.claim_jobs(
 returns setof public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.claim_jobs(
-    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types
-  );
-$$;
+  from tickwork.claim_jobs(family, worker_id, max_jobs, lease_seconds, types);
+end;
 
 comment on function public.claim_next_job is
-  'queued -> running. Leases the next due job of one family to the caller, under a fresh lease_token; no row means '
-  'that there is nothing to start now. Two callers never receive the same job. types are those that the caller has '
-  'handlers for; null is all of them. Gives expired leases back first. Without lease_seconds the job''s type decides. '
-  'Raises TWLEA, TWARG, TWBIG.';
+  'queued -> running. Leases the next due job of one family to the caller, under a new lease_token; no row means that '
+  'there is nothing to start now. Two callers never receive the same job. types are those that the caller has handlers '
+  'for; null means all. Ends expired leases first. Without lease_seconds the job''s type decides. Raises TWLEA, TWARG, '
+  'TWBIG.';
 
 comment on function public.claim_jobs is
-  'queued -> running. As claim_next_job, for up to max_jobs jobs, each under its own lease_token. '
-  'Raises TWLEA, TWARG, TWBIG.';
+  'queued -> running. Like claim_next_job, for up to max_jobs jobs, each under its own lease_token. Raises TWLEA, '
+  'TWARG, TWBIG.';

@@ -4,7 +4,7 @@ create function tickwork.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
 language plpgsql
 volatile
-security definer -- the worker may not update leases itself
+security definer -- the worker may not update leases directly
 set search_path = ''
 as $$
 begin
@@ -18,7 +18,7 @@ begin
     where (beat ->> 'progress')::double precision not between 0 and 1
   ) then
     raise exception 'progress: must be between 0 and 1'
-      using errcode = 'TWARG', hint = 'Divide what is done by what there is to do.';
+      using errcode = 'TWARG', hint = 'Divide the amount of work done by the total amount.';
   end if;
 
   perform tickwork.skip_disk();
@@ -29,44 +29,58 @@ begin
     from jsonb_to_recordset(heartbeat_jobs.heartbeats)
       as beat(job_id uuid, lease_token uuid, progress double precision, message text)
   ),
-  held as (
-    select lease.job_id, beat.progress, beat.message
-    -- Always in this order, so that two batches of the same jobs cannot deadlock.
-    from (select * from beats order by beats.job_id) as beat
+  -- It waits for nobody: in a batch, one locked row would cost all the others their leases. A lease that is locked is
+  -- being settled, and is not reaped meanwhile.
+  unlocked as (
+    select lease.job_id
+    from beats
     cross join lateral (
       select leases.job_id
       from tickwork.leases
-      where leases.job_id = beat.job_id
-        and leases.token = beat.lease_token
-      for no key update
+      where leases.job_id = beats.job_id
+        and leases.token = beats.lease_token
+      for no key update skip locked
     ) as lease
   ),
   extended as (
     update tickwork.leases
     set expires_at = clock_timestamp() + make_interval(secs => leases.lease_seconds)
-    where leases.job_id = any (array(select held.job_id from held))
+    where leases.job_id = any (array(select unlocked.job_id from unlocked))
     returning leases.job_id, leases.token, leases.expires_at
+  ),
+  -- If somebody has locked the record, the next heartbeat notes it.
+  writable as (
+    select jobs.id
+    from public.jobs
+    where jobs.id = any (array(select extended.job_id from extended))
+    for no key update skip locked
   ),
   noted as (
     update public.jobs
     set
       lease_expires_at = extended.expires_at,
-      progress = coalesce(held.progress, jobs.progress),
-      progress_message = coalesce(left(held.message, 500), jobs.progress_message),
+      progress = coalesce(beats.progress, jobs.progress),
+      progress_message = coalesce(left(beats.message, 500), jobs.progress_message),
       updated_at = clock_timestamp()
     from extended
-    join held on held.job_id = extended.job_id
+    join beats on beats.job_id = extended.job_id and beats.lease_token = extended.token
     where jobs.id = extended.job_id
-      -- Said twice: whichever side the planner starts from, it uses the key.
-      and jobs.id = any (array(select extended.job_id from extended))
-    returning jobs.id, jobs.lease_token, jobs.cancel_requested_at
+      -- Both conditions are needed: whichever side the planner starts from, it uses the key.
+      and jobs.id = any (array(select writable.id from writable))
   )
   select
     beats.job_id,
-    noted.id is not null,
-    noted.cancel_requested_at is not null
+    held.cancel_requested is not null,
+    coalesce(held.cancel_requested, false)
   from beats
-  left join noted on noted.id = beats.job_id and noted.lease_token = beats.lease_token;
+  left join lateral (
+    select jobs.cancel_requested_at is not null as cancel_requested
+    from tickwork.leases
+    join public.jobs on jobs.id = leases.job_id
+    where leases.job_id = beats.job_id
+      and leases.token = beats.lease_token
+    limit 1
+  ) as held on true;
 end
 $$;
 
@@ -74,11 +88,10 @@ create function public.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.heartbeat_jobs(heartbeat_jobs.heartbeats);
-$$;
+  from tickwork.heartbeat_jobs(heartbeats);
+end;
 
 create function public.heartbeat_job(
   job_id uuid,
@@ -111,9 +124,10 @@ end
 $$;
 
 comment on function public.heartbeat_job is
-  'running -> running. Extends the lease by the length it was claimed with, notes the progress (0 to 1) and returns '
-  'whether cancel was requested. Raises TWLSE, TWARG.';
+  'running -> running. Extends the lease by its original length, records the progress (0 to 1) and returns whether '
+  'cancel was requested. Raises TWLSE, TWARG.';
 
 comment on function public.heartbeat_jobs is
-  'running -> running. As heartbeat_job, for an array of {job_id, lease_token, progress, message}. '
-  'A lost lease raises nothing: is_held says so. Raises TWARG.';
+  'running -> running. Like heartbeat_job, for an array of {job_id, lease_token, progress, message}. A lost lease does '
+  'not raise: is_held is false. Waits for no lock: a job that is being settled or edited at this moment is still held, '
+  'and the next heartbeat extends it. Raises TWARG.';

@@ -17,10 +17,10 @@ create type tickwork.outcome as (
 
 comment on type tickwork.outcome is
   'How an attempt ended: done, failed, lease_expired or released. delay_seconds is how long to wait before the next '
-  'attempt; null leaves that to the backoff of the type.';
+  'attempt; null means that the backoff of the type decides.';
 
--- Many of them, in the order of their ids, so that two calls for the same jobs wait in one direction only. Where all
--- are done and have nothing to say but their results, given is null.
+-- Many outcomes, in the order of their ids, so that two calls for the same jobs cannot deadlock. If all jobs are done
+-- and there is nothing but their results, given is null.
 
 create type tickwork.outcomes as (
   ids uuid[],
@@ -47,7 +47,7 @@ declare
 begin
   perform tickwork.wait_for_disk();
 
-  -- The fence: who deletes the lease under its token has the job.
+  -- The fence: whoever deletes the lease under its token holds the job.
   with ended as (
     delete from tickwork.leases
     using unnest((outcomes).ids, (outcomes).tokens, (outcomes).are_done, (outcomes).results)
@@ -94,7 +94,7 @@ $$;
 
 comment on function tickwork.settle is
   'running -> done, queued, failed, dead or cancelled. The way out of running. Fenced: an outcome under another token '
-  'changes nothing. Returns the jobs that were settled; whoever calls it calls note_end last.';
+  'changes nothing. Returns the jobs that were settled. The caller must call note_end at the end.';
 
 -- The short way to settle one job that is done (docs/decisions.md).
 
@@ -141,4 +141,4 @@ begin
 end
 $$;
 
-comment on function tickwork.settle_done_job is 'running -> done. As settle, for one job.';
+comment on function tickwork.settle_done_job is 'running -> done. Like settle, for one job.';

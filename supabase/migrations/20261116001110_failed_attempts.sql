@@ -13,13 +13,13 @@ begin
     set
       status = following.status,
       run_at = case
-        -- A job that is due again at once keeps its place at the head of the queue.
+        -- A job that is due again at once keeps its place in the queue.
         when outcome.delay_seconds = 0 or following.status <> 'queued' then jobs.run_at
         else clock_timestamp() + make_interval(secs => coalesce(
           outcome.delay_seconds, tickwork.backoff_seconds(jobs.type, jobs.attempts)
         ))
       end,
-      -- To give a job back is no attempt.
+      -- Releasing a job does not count as an attempt.
       attempts = jobs.attempts - (outcome.status = 'released' and following.status = 'queued')::integer,
       result = null,
       error_code = case outcome.status when 'released' then jobs.error_code else outcome.error_code end,
@@ -37,7 +37,7 @@ begin
       where ended.id = outcome.job_id
     ) as following(status)
     where jobs.id = outcome.job_id
-      -- Said twice: whichever side the planner starts from, it uses the key.
+      -- Both conditions are needed: whichever side the planner starts from, it uses the key.
       and jobs.id = any (note_undone.settled)
       and outcome.job_id = any (note_undone.settled)
       and outcome.status <> 'done'
@@ -57,7 +57,7 @@ end
 $$;
 
 comment on function tickwork.note_undone is
-  'running -> queued, failed, dead or cancelled, for jobs whose lease is ended.';
+  'running -> queued, failed, dead or cancelled, for jobs whose lease has been ended.';
 
 create function tickwork.status_after(
   ending text,
@@ -77,7 +77,7 @@ return case
   else 'queued'
 end;
 
-comment on function tickwork.status_after is 'The status that follows running, if it is not done.';
+comment on function tickwork.status_after is 'The status that follows running for a job that is not done.';
 
 create function tickwork.backoff_seconds(type text, attempt integer)
 returns double precision
@@ -100,16 +100,16 @@ begin
         (backoff ->> 'base')::double precision
           * (backoff ->> 'factor')::double precision ^ (backoff_seconds.attempt - 1)
       )
-    -- The type is gone.
+    -- The type was deleted.
     else 60
   end;
 end
 $$;
 
 comment on function tickwork.backoff_seconds is
-  'The delay after the given attempt, within 20 % of what the type''s backoff says.';
+  'The delay after the given attempt, within 20 % of the type''s backoff.';
 
--- An attempt that ended well is in the job's own row: only what it logged is worth another.
+-- A successful attempt is in the job's own row: it gets a row here only if it logged something.
 
 create function tickwork.write_attempts(outcomes tickwork.outcome[], ids uuid[])
 returns void
@@ -122,7 +122,7 @@ as $$
   )
   select
     jobs.id, jobs.attempts, jobs.tenant_id,
-    -- Somebody may have set it to running by hand.
+    -- Somebody may have set the job to running by hand.
     coalesce(jobs.worker_id, ''), coalesce(jobs.started_at, jobs.updated_at), jobs.updated_at,
     case
       when jobs.status = 'cancelled' then 'cancelled'
@@ -136,7 +136,7 @@ as $$
   where outcome.job_id = any (write_attempts.ids)
     and (outcome.status <> 'done' or outcome.logs is not null)
     and not (outcome.status = 'released' and jobs.status = 'queued')
-  -- Somebody may have set attempts back in the table: that must not stop the reaper.
+  -- Somebody may have lowered attempts by hand: that must not stop the reaping of leases.
   on conflict do nothing;
 $$;
 
@@ -183,7 +183,7 @@ begin
 end
 $$;
 
-comment on function tickwork.file_again is 'Files those of the jobs that are queued, and announces what is due.';
+comment on function tickwork.file_again is 'Files those of the jobs that are queued, and announces those that are due.';
 
 create function tickwork.free_what_was_held(ids uuid[])
 returns void

@@ -1,4 +1,4 @@
--- How a worker ends attempts: complete, fail, release, one job or many, also together with the next claim.
+-- How a worker ends attempts: it completes, fails or releases one job or many, optionally with the next claim.
 
 create function tickwork.error_code(error jsonb)
 returns text
@@ -10,7 +10,7 @@ create function tickwork.error_message(error jsonb)
 returns text
 language sql
 immutable
--- Of an object only what is called its message: the rest was not written for people to read.
+-- Only the message of an object: the rest was not written for people to read.
 return left(case jsonb_typeof(error) when 'object' then error ->> 'message' else error #>> '{}' end, 8000);
 
 create function tickwork.error_details(error jsonb)
@@ -33,7 +33,7 @@ return outcome @> '{"status": "done"}'
   and octet_length((outcome -> 'result')::text) < 65536 is not false;
 
 comment on function tickwork.is_plainly_done is
-  'What nearly every worker sends: a job that is done, nothing follows, and nothing was logged.';
+  'The most common outcome: the job is done, has no follow-ups and logged nothing.';
 
 create function tickwork.done_jobs_from(outcomes jsonb)
 returns tickwork.outcomes
@@ -62,8 +62,7 @@ begin
 end
 $$;
 
-comment on function tickwork.done_jobs_from is
-  'Reads outcomes that are all plainly done; null if there is more to one of them.';
+comment on function tickwork.done_jobs_from is 'Reads outcomes that are all plainly done; null if any of them is not.';
 
 create function tickwork.outcomes_from(outcomes jsonb)
 returns tickwork.outcomes
@@ -74,7 +73,7 @@ declare
   parsed tickwork.outcomes;
   is_in_order boolean;
 begin
-  -- Only what is not plainly in order is looked at closely: that raises, and says what is wrong.
+  -- Only if something looks wrong are the outcomes checked one by one, which raises an error that says what.
   if jsonb_typeof(outcomes_from.outcomes) is distinct from 'array'
     or jsonb_array_length(outcomes_from.outcomes) > 10000
   then
@@ -163,7 +162,7 @@ begin
       'follow_ups must be an array of objects'
     -- One of the two would be checked against the token of the other.
     when count(*) over (partition by (outcome ->> 'job_id')::uuid) > 1 then
-      'a job is given twice'
+      'the same job appears twice'
   end as reason
   into wrong
   from jsonb_array_elements(check_outcomes.outcomes) as outcome
@@ -172,7 +171,7 @@ begin
 
   if wrong is not null then
     raise exception 'outcomes: %', wrong
-      using errcode = 'TWARG', hint = 'For one job: [{"job_id": ..., "lease_token": ..., "status": "done"}].';
+      using errcode = 'TWARG', hint = 'For a single job: [{"job_id": ..., "lease_token": ..., "status": "done"}].';
   end if;
 
   perform

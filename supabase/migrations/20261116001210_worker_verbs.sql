@@ -1,4 +1,4 @@
--- complete, fail and release, one job or many
+-- Complete, fail and release, one job or many
 
 create type tickwork.settled_job as (
   job_id uuid,
@@ -68,8 +68,9 @@ end
 $$;
 
 comment on function tickwork.settle_given is
-  'running -> done, queued, failed, dead or cancelled. Settles what a worker sends, enqueues what follows, and returns '
-  'what became of each, in the order given. Raises TWARG, TWBIG and what enqueue_job raises for a follow-up.';
+  'running -> done, queued, failed, dead or cancelled. Settles the outcomes that a worker sends, enqueues follow-ups, '
+  'and returns what became of each job, in the order given. Raises TWARG, TWBIG and what enqueue_job raises for a '
+  'follow-up.';
 
 create function tickwork.enqueue_follow_ups(outcomes jsonb, settled uuid[])
 returns void
@@ -77,7 +78,7 @@ language plpgsql
 volatile
 as $$
 begin
-  -- All in one insert, which knows how to order them.
+  -- All in one call, which puts them in an order that cannot deadlock.
   perform tickwork.insert_jobs(array(
     select request.job
     from jsonb_to_recordset(enqueue_follow_ups.outcomes) as outcome(job_id uuid, follow_ups jsonb)
@@ -131,16 +132,16 @@ end
 $$;
 
 comment on function tickwork.note_unsuccessful_end is
-  'What follows when jobs are cancelled or dead without having run.';
+  'What follows when jobs are cancelled or buried without having run.';
 
 
--- One at a time: a batch of one that raises where the lease is lost.
+-- One at a time: a batch of one that raises an error if the lease is lost.
 
 create function tickwork.settle_one(outcome jsonb)
 returns public.jobs
 language plpgsql
 volatile
-security definer -- the worker may not update jobs itself
+security definer -- the worker may not update jobs directly
 set search_path = ''
 as $$
 declare
@@ -168,14 +169,10 @@ create function public.complete_job(
 returns public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.settle_one(jsonb_build_object(
-    'job_id', complete_job.job_id, 'lease_token', complete_job.lease_token, 'status', 'done',
-    'result', complete_job.result, 'follow_ups', complete_job.follow_ups, 'logs', complete_job.logs
-  ));
-$$;
+return tickwork.settle_one(jsonb_build_object(
+  'job_id', job_id, 'lease_token', lease_token, 'status', 'done',
+  'result', result, 'follow_ups', follow_ups, 'logs', logs
+));
 
 comment on function public.complete_job is
   'running -> done. Stores the result and enqueues the follow-ups, for the job''s own tenant, in the same transaction. '
@@ -195,37 +192,28 @@ create function public.fail_job(
 returns public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.settle_one(jsonb_build_object(
-    'job_id', fail_job.job_id, 'lease_token', fail_job.lease_token, 'status', 'failed',
-    'error', fail_job.error, 'retryable', coalesce(fail_job.retryable, true),
-    'retry_after_seconds', fail_job.retry_after_seconds, 'logs', fail_job.logs,
-    'exit_code', fail_job.exit_code, 'stdout_tail', fail_job.stdout_tail, 'stderr_tail', fail_job.stderr_tail
-  ));
-$$;
+return tickwork.settle_one(jsonb_build_object(
+  'job_id', job_id, 'lease_token', lease_token, 'status', 'failed',
+  'error', error, 'retryable', coalesce(retryable, true),
+  'retry_after_seconds', retry_after_seconds, 'logs', logs,
+  'exit_code', exit_code, 'stdout_tail', stdout_tail, 'stderr_tail', stderr_tail
+));
 
 comment on function public.fail_job is
-  'running -> queued, failed, dead or cancelled. error is {code, message} and whatever details the attempt should '
-  'keep. If it is retryable the job goes back to queued, after retry_after_seconds or else by the backoff of the type, '
-  'or is dead when the attempts are spent; otherwise it is failed. If cancel was requested it is cancelled. '
-  'Durable when it returns. '
-  'Raises TWLSE, TWARG.';
+  'running -> queued, failed, dead or cancelled. error is {code, message} and any further details to keep with the '
+  'attempt. If it is retryable, the job goes back to queued, after retry_after_seconds or according to the backoff of '
+  'its type, or is dead if no attempts are left; otherwise it is failed. If cancel was requested, it is cancelled. '
+  'Durable when it returns. Raises TWLSE, TWARG.';
 
 create function public.release_job(job_id uuid, lease_token uuid, delay_seconds double precision default 0)
 returns public.jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.settle_one(jsonb_build_object(
-    'job_id', release_job.job_id, 'lease_token', release_job.lease_token, 'status', 'released',
-    'delay_seconds', release_job.delay_seconds
-  ));
-$$;
+return tickwork.settle_one(jsonb_build_object(
+  'job_id', job_id, 'lease_token', lease_token, 'status', 'released',
+  'delay_seconds', delay_seconds
+));
 
 comment on function public.release_job is
-  'running -> queued, or cancelled if cancel was requested. Gives the job back without spending the attempt: '
-  'the worker shuts down, or the job should not run yet. Raises TWLSE, TWARG.';
+  'running -> queued, or cancelled if cancel was requested. Gives the job back without using up the attempt: the '
+  'worker is shutting down, or the job should not run yet. Raises TWLSE, TWARG.';

@@ -4,7 +4,7 @@ create function tickwork.settle_jobs(outcomes jsonb)
 returns setof tickwork.settled_job
 language plpgsql
 volatile
-security definer -- the worker may not update jobs itself
+security definer -- the worker may not update jobs directly
 set search_path = ''
 as $$
 begin
@@ -18,16 +18,15 @@ create function public.settle_jobs(outcomes jsonb)
 returns table (job_id uuid, is_held boolean, status text)
 language sql
 volatile
-set search_path = ''
-as $$
+begin atomic
   select *
-  from tickwork.settle_jobs(settle_jobs.outcomes);
-$$;
+  from tickwork.settle_jobs(outcomes);
+end;
 
 comment on function public.settle_jobs is
   'running -> done, queued, failed, dead or cancelled. Completes, fails and releases many jobs in one statement: an '
   'array of {job_id, lease_token, status: done | failed | released} with the parameters of complete_job, fail_job or '
-  'release_job. A lost lease raises nothing: is_held says so. Durable when it returns. Raises TWARG, TWBIG.';
+  'release_job. A lost lease does not raise: is_held is false. Durable when it returns. Raises TWARG, TWBIG.';
 
 create type tickwork.settled_and_claimed as (
   settled json,
@@ -45,7 +44,7 @@ create function tickwork.settle_and_claim(
 returns tickwork.settled_and_claimed
 language plpgsql
 volatile
-security definer -- the worker may not update jobs itself
+security definer -- the worker may not update jobs directly
 set search_path = ''
 as $$
 declare
@@ -82,10 +81,10 @@ create function public.settle_and_claim(
 returns tickwork.settled_and_claimed
 language sql
 volatile
--- Parsed here and now, it becomes part of the statement that calls it.
+-- Parsed at its definition, it is inlined into the statement that calls it.
 return tickwork.settle_and_claim(outcomes, family, worker_id, max_jobs, lease_seconds, types);
 
 comment on function public.settle_and_claim is
-  'running -> done, queued, failed, dead or cancelled, and queued -> running. What settle_jobs and claim_jobs do, in '
-  'one transaction: settled holds what the former returns, claimed the columns of the latter that a worker needs. '
-  'Durable when it returns. Raises TWARG, TWBIG, TWLEA.';
+  'running -> done, queued, failed, dead or cancelled, and queued -> running. Does what settle_jobs and claim_jobs do, '
+  'in one transaction: settled is what the former returns, claimed has those columns of the latter that a worker '
+  'needs. Durable when it returns. Raises TWARG, TWBIG, TWLEA.';

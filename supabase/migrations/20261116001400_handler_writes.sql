@@ -1,14 +1,14 @@
--- What a handler writes: in the transaction that completes the job, under its lease, for its tenant only.
+-- What a handler writes is committed with the completion of its job, under its lease, and for its tenant only.
 
 create function tickwork.hold_job(job_id uuid, lease_token uuid)
 returns void
 language plpgsql
 volatile
-security definer -- the worker may not read leases itself
+security definer -- the worker may not read leases directly
 set search_path = ''
 as $$
 begin
-  -- Weak enough to let a heartbeat pass, and strong enough that nobody ends the lease.
+  -- Weak enough to allow a heartbeat, strong enough that nobody else can end the lease.
   perform
   from tickwork.leases
   where leases.job_id = hold_job.job_id
@@ -29,23 +29,20 @@ create function public.hold_job(job_id uuid, lease_token uuid)
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.hold_job(hold_job.job_id, hold_job.lease_token);
-$$;
+return tickwork.hold_job(job_id, lease_token);
 
 comment on function public.hold_job is
-  'running -> running. Until the end of the transaction nobody else settles the job, and the rows of its tenant are '
-  'open to the worker. Raises TWLSE.';
+  'running -> running. Until the end of the transaction nobody else can settle the job, and the worker may access the '
+  'rows of its tenant. Raises TWLSE.';
 
 create function tickwork.held_tenant()
 returns uuid
 language sql
 stable
-security definer -- the worker may not read leases itself
+security definer -- the worker may not read leases directly
 set search_path = ''
 as $$
-  -- The token is the credential: the settings alone, or none of them, open nothing.
+  -- The token is the credential: without it, the settings give access to nothing.
   select leases.tenant_id
   from tickwork.leases
   where leases.job_id = nullif(current_setting('tickwork.job_id', true), '')::uuid
@@ -54,4 +51,23 @@ $$;
 
 comment on function tickwork.held_tenant is
   'The tenant of the job held by hold_job in this transaction, or null. For the policies of tables that handlers '
-  'touch: using (tenant_id = (select tickwork.held_tenant())).';
+  'access: using (tenant_id = (select tickwork.held_tenant())).';
+
+create function tickwork.tenant_of_held_job()
+returns uuid
+language plpgsql
+stable
+as $$
+declare
+  tenant_id constant uuid := tickwork.held_tenant();
+begin
+  if tenant_id is null then
+    raise exception 'no job is held in this transaction'
+      using errcode = 'TWLSE', hint = 'Call hold_job first. If that was refused, drop the result.';
+  end if;
+
+  return tenant_id;
+end
+$$;
+
+comment on function tickwork.tenant_of_held_job is 'The same, for callers that need one. Raises TWLSE.';

@@ -1,4 +1,4 @@
--- running -> queued or dead: the lease ran out
+-- running -> queued or dead: the lease has expired
 
 create function tickwork.reap(family text, max_jobs integer)
 returns integer
@@ -15,12 +15,12 @@ begin
     for no key update skip locked
   )
   update tickwork.family_types
-  -- Looking for expired leases reads all running jobs: once a second is often enough.
+  -- Looking for expired leases reads all running jobs: once per second is often enough.
   set reaped_at = clock_timestamp()
   from free
   where family_types.ctid = free.place;
 
-  -- Each one is settled under the token seen here: whoever settled or claimed it meanwhile was faster.
+  -- Each one is settled under the token seen here: if somebody else was faster, nothing happens.
   select
     array_agg(lapsed.job_id order by lapsed.job_id),
     array_agg(lapsed.token order by lapsed.job_id),
@@ -70,7 +70,7 @@ as $$
 declare
   reaped constant integer := tickwork.reap(tick_family.family, tick_family.max_jobs);
 begin
-  -- This may be part of a claim, which does not wait for others that enqueue: what finds no room now is tried later.
+  -- This may be part of a claim, which must not wait for others that enqueue: what does not fit now is tried later.
   perform set_config('tickwork.has_enqueued', 'yes', true);
   perform tickwork.on_tick();
   perform tickwork.purge_portions(tick_family.family, 200);
@@ -79,13 +79,13 @@ end
 $$;
 
 comment on function tickwork.tick_family is
-  'What is done now and then, in portions: expired leases, what families have to do, jobs kept long enough.';
+  'The upkeep of a family, a bounded amount at a time: expired leases, the hooks of the families, retention.';
 
 create function tickwork.reap_expired_leases()
 returns integer
 language plpgsql
 volatile
-security definer -- nobody may update jobs themselves
+security definer -- nobody may update jobs directly
 set search_path = ''
 as $$
 declare
@@ -111,11 +111,11 @@ volatile
 return tickwork.reap_expired_leases();
 
 comment on function public.reap_expired_leases is
-  'running -> queued, dead or cancelled. Ends attempts whose lease has expired, up to 10,000 per family: back to '
-  'queued at once, or dead when the attempts are spent. Returns how many. Claims do the same for their own family.';
+  'running -> queued, dead or cancelled. Ends attempts whose lease has expired, up to 10,000 per family: the job is '
+  'queued again at once, or dead if no attempts are left. Returns how many. Claims do the same for their own family.';
 
 
--- The tables that the queue works on follow the record: when it is edited, and when they are rebuilt from it.
+-- The tables that the queue works on are kept in step with the record: when it is edited, and when they are rebuilt.
 
 create function tickwork.follow_jobs(ids uuid[])
 returns void
@@ -138,17 +138,17 @@ end
 $$;
 
 comment on function tickwork.follow_jobs is
-  'Makes the rows that jobs have in the tables of the queue, as their status says. There are none yet.';
+  'Creates the rows of jobs in the tables that the queue works on, according to their status. There must be none yet.';
 
 create function tickwork.rebuild_queue()
 returns integer
 language plpgsql
 volatile
-security definer -- nobody may touch these tables
+security definer -- nobody may write these tables
 set search_path = ''
 as $$
 begin
-  -- In the order in which a settle comes to them.
+  -- In the order in which a settle locks them.
   lock table tickwork.leases, tickwork.waiting, tickwork.parked, public.jobs in share row exclusive mode;
 
   perform tickwork.add_family_type(lost.family, lost.type)
@@ -179,15 +179,15 @@ return tickwork.rebuild_queue();
 
 comment on function public.rebuild_queue is
   'queued -> queued. Rebuilds the tables that the queue works on from jobs: after a restore, or after jobs were loaded '
-  'with triggers disabled. Nobody claims or settles meanwhile. Returns how many jobs are queued.';
+  'with triggers disabled. Nobody can claim or settle meanwhile. Returns how many jobs are queued.';
 
--- What people edit in the record: what they have made due is due, a lease that they have ended is over, and what makes
--- no sense is refused.
+-- People may edit the record: a job that they have made due is due, a lease that they have ended is over, and a row
+-- that makes no sense is refused.
 
 create function tickwork.note_edit()
 returns trigger
 language plpgsql
-security definer -- nobody else may touch these tables
+security definer -- nobody else may write these tables
 set search_path = ''
 as $$
 begin
@@ -222,7 +222,7 @@ begin
     perform tickwork.follow_jobs(array[new.id]);
   end if;
 
-  -- The next claim looks for expired leases, too.
+  -- Makes the next claim look for expired leases.
   update tickwork.family_types
   set reaped_at = default
   where family_types.family = new.family

@@ -1,4 +1,4 @@
--- Which jobs are meant, and where they can be found beside the record.
+-- Filters, and where jobs can be found besides the record.
 
 create type tickwork.job_filter as (
   tenant_id uuid,
@@ -20,7 +20,8 @@ create type tickwork.job_filter as (
 );
 
 comment on type tickwork.job_filter is
-  'What jobs have to be like; null is anything. Callers give the fields up to oldest_first, resolve_filter the others.';
+  'The conditions that jobs must meet; null matches everything. Callers pass the fields up to oldest_first, '
+  'resolve_filter adds the others.';
 
 create function tickwork.new_filter(
   tenant_id uuid,
@@ -50,12 +51,11 @@ create function tickwork.resolve_filter(wanted tickwork.job_filter)
 returns tickwork.job_filter
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
   if wanted.status not in ('queued', 'running', 'done', 'failed', 'dead', 'cancelled') then
     raise exception 'status: there is no status %', quote_literal(wanted.status)
-      using errcode = 'TWARG', hint = 'It is queued, running, done, failed, dead or cancelled.';
+      using errcode = 'TWARG', hint = 'Use queued, running, done, failed, dead or cancelled.';
   end if;
 
   wanted.tenant_ids := case
@@ -65,7 +65,7 @@ begin
   end;
   wanted.key_starts_with := nullif(wanted.key_starts_with, '');
   wanted.oldest_first := coalesce(wanted.oldest_first, false);
-  -- What finished before was created before.
+  -- A job that finished before a time was created before it.
   wanted.created_before := least(wanted.created_before, wanted.finished_before);
   wanted.after_at := (
     select jobs.created_at
@@ -76,7 +76,7 @@ begin
 
   if wanted.after_id is not null and wanted.after_at is null then
     raise exception 'after_id: there is no job %', wanted.after_id
-      using errcode = 'TWJOB', hint = 'It was purged meanwhile, or is not yours. Start again without after_id.';
+      using errcode = 'TWJOB', hint = 'It was purged, or you may not see it. Start again without after_id.';
   end if;
 
   return wanted;
@@ -84,11 +84,11 @@ end
 $$;
 
 comment on function tickwork.resolve_filter is
-  'The filter with what it means for this caller: the tenants whose jobs they may see (null is every tenant), and when '
-  'the job was created after which to go on. Raises TWARG, TWJOB.';
+  'The filter completed for this caller: the tenants whose jobs they may see (null is every tenant), and when the job '
+  'after_id was created. Raises TWARG, TWJOB.';
 
 
--- The queued and running jobs, wherever they are. Whoever knows family, type or tenant finds them by index.
+-- The queued and running jobs, wherever they are filed. With family, type or tenant given, they are found by index.
 
 create view tickwork.unfinished
 with (security_invoker = true)
@@ -115,9 +115,9 @@ select 'running', leases.tenant_id, leases.family, leases.type, leases.lane, nul
 from tickwork.leases;
 
 comment on view tickwork.unfinished is 'The queued and running jobs.';
-comment on column tickwork.unfinished.wake_at is 'When its time comes. Infinity: it has come.';
+comment on column tickwork.unfinished.wake_at is 'When the job becomes due. Infinity: it already is.';
 
--- The failed, dead and cancelled jobs, with what only the record knows.
+-- The failed, dead and cancelled jobs, with columns that only the record has.
 
 create view tickwork.unsuccessful_jobs
 with (security_invoker = true)

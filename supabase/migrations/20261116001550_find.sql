@@ -1,15 +1,14 @@
--- The way to the jobs that match a filter, by an index, whatever else there is. A direction cannot be a
--- parameter, so the statements are built; planned with the values at hand, they leave out what is not asked for.
+-- How jobs that match a filter are found by an index, however many others there are. A sort direction cannot be a
+-- parameter, so the statements are generated. They are planned with the actual values and skip filters that are null.
 
 create function tickwork.find_jobs(wanted tickwork.job_filter, max_jobs integer)
 returns uuid[]
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   many constant integer := 10000;
-  -- Where very many are queued, most of the newest jobs are; but not most of the oldest, or of those with an error.
+  -- If very many jobs are queued, so are most of the newest; but not most of the oldest, or of those with an error.
   reads_all constant boolean := (wanted).status = 'running'
     or (wanted).oldest_first
     or num_nonnulls((wanted).lane, (wanted).source, (wanted).error_code) > 0;
@@ -21,7 +20,7 @@ begin
     ids := tickwork.jobs_by_key(wanted, many + 1);
   end if;
 
-  -- How the keys of very many jobs start says little: they are found by the rest.
+  -- If the keys of very many jobs start like that, the other filters find them faster.
   if ids is null or cardinality(ids) > many then
     ids := tickwork.unfinished_jobs(wanted, case when not reads_all then many + 1 end);
   end if;
@@ -64,14 +63,14 @@ end
 $$;
 
 comment on function tickwork.find_jobs is
-  'The jobs that match, in their order, at most so many. What is queued or running, or has a key that starts like '
-  'that, is read in full, unless that is very much; everything else in the order of an index until there are enough.';
+  'The jobs that match, in their order, at most max_jobs. Jobs that are queued or running, or whose key starts with '
+  'the given text, are all read, unless there are very many; everything else is read in the order of an index until '
+  'there are enough.';
 
 create function tickwork.unfinished_jobs(wanted tickwork.job_filter, most integer)
 returns uuid[]
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   ids uuid[];
@@ -103,7 +102,6 @@ create function tickwork.jobs_by_key(wanted tickwork.job_filter, most integer)
 returns uuid[]
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   ids uuid[];
@@ -120,7 +118,7 @@ begin
               from public.jobs
               where jobs.tenant_id = tenant.id
                 and jobs.%1$I ~>=~ $2
-                -- Behind everything that starts like that.
+                -- After every key that starts with it.
                 and jobs.%1$I ~<~ ($2 || chr(1114111))
               limit $3
             ) as keyed
@@ -151,7 +149,6 @@ create function tickwork.search_jobs(
 returns uuid[]
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   ids uuid[];
@@ -203,5 +200,5 @@ end
 $$;
 
 comment on function tickwork.search_jobs is
-  'Reads jobs part by part, such as tenant by tenant, in the order of an index: the first few of each, and of these '
-  'the first.';
+  'Reads jobs part by part, such as tenant by tenant, in the order of an index: the first few of each, and then the '
+  'first of all these.';

@@ -1,5 +1,5 @@
--- What people do to jobs: cancel, bury, retry, reschedule. One job is a batch of one, and all jobs of a batch have the
--- same status.
+-- What people can do to jobs: cancel, bury, retry, reschedule. One job is a batch of one, and all jobs of a batch have
+-- the same status.
 
 create type tickwork.change as (
   verb text,
@@ -11,9 +11,10 @@ create type tickwork.change as (
   reason text
 );
 
-comment on type tickwork.change is 'What to do to jobs, and to those in which status it can be done.';
-comment on column tickwork.change.default_statuses is 'To which of many it is done if no status is asked for.';
-comment on column tickwork.change.step is 'How much later than the one before it each of many is due.';
+comment on type tickwork.change is 'What to do to jobs, and which statuses it applies to.';
+comment on column tickwork.change.default_statuses is
+  'The statuses that it applies to when many jobs are changed and no status is given.';
+comment on column tickwork.change.step is 'By how much each of many jobs is due later than the one before it.';
 
 create function tickwork.new_change(verb text, run_at timestamptz, max_attempts integer, reason text)
 returns tickwork.change
@@ -39,8 +40,8 @@ begin
   where known.verb = new_change.verb;
 
   if new_change.max_attempts not between 1 and 25 then
-    raise exception 'max_attempts: % is out of range, 1 to 25 are allowed', new_change.max_attempts
-      using errcode = 'TWATT', hint = 'Leave it out to take the number of the job''s type.';
+    raise exception 'max_attempts: % is out of range, it must be 1 to 25', new_change.max_attempts
+      using errcode = 'TWATT', hint = 'Leave it out to use that of the job''s type.';
   end if;
 
   if change.verb in ('retried', 'rescheduled') then
@@ -51,7 +52,7 @@ begin
 end
 $$;
 
-comment on function tickwork.new_change is 'The change that these values make. Raises TWRUN, TWATT.';
+comment on function tickwork.new_change is 'The change described by these values. Raises TWRUN, TWATT.';
 
 create function tickwork.apply_change(change tickwork.change, jobs public.jobs[])
 returns integer
@@ -128,7 +129,7 @@ language plpgsql
 volatile
 as $$
 declare
-  -- What is so already would be found, and changed, time and again.
+  -- Otherwise jobs that are already changed would be found and changed again and again.
   changing constant public.jobs[] := tickwork.jobs_with_keys(array(
     select requeue.jobs[job.ordinality]
     from unnest(requeue.jobs) with ordinality as job
@@ -145,7 +146,7 @@ begin
   set
     status = 'queued',
     family = coalesce(job_types.family, job.family),
-    -- Attempts go on counting, so that each keeps its own row.
+    -- Attempts keep counting up, so that each one keeps its own row.
     max_attempts = case
       when (change).max_attempts is not null then job.attempts + (change).max_attempts
       when job.status = 'queued' then job.max_attempts
@@ -170,8 +171,8 @@ end
 $$;
 
 comment on function tickwork.requeue is
-  'failed, dead, cancelled, queued -> queued. For jobs that the caller has locked. One whose dedupe_key is taken, or '
-  'which is due at that very time already, is left out. Returns how many were changed.';
+  'failed, dead, cancelled, queued -> queued. For jobs that the caller has locked. A job whose dedupe_key is taken, or '
+  'which is already due at exactly that time, is left out. Returns how many were changed.';
 
 create function tickwork.jobs_with_keys(jobs public.jobs[])
 returns public.jobs[]
@@ -202,10 +203,10 @@ end
 $$;
 
 comment on function tickwork.jobs_with_keys is
-  'Takes the dedupe keys of jobs that are to be queued again. Returns those jobs whose key no other job has.';
+  'Takes the dedupe keys of jobs that are to be queued again. Returns the jobs whose key no other job holds.';
 
 
--- Out of where they wait
+-- Out of waiting and parked
 
 create function tickwork.unfile_jobs(jobs tickwork.filed_job[])
 returns void
@@ -217,7 +218,7 @@ declare
   removed uuid[];
   source record;
 begin
-  -- Whoever is moving a job at this moment is waited for, and then it is in the other table.
+  -- If somebody is moving a job right now, this waits for them and then finds it in the other table.
   for source in
     select *
     from generate_series(1, 3) as round
@@ -231,7 +232,7 @@ begin
   loop
     exit when left_over = '{}';
 
-    -- Many may be due at the same time: each time is looked up once, and ids that are at hand are compared by hash.
+    -- Many jobs may be due at the same time: each time is looked up once, and the ids are then compared by hash.
     execute format(
       $delete$
         with removed as (
@@ -263,7 +264,7 @@ begin
     end if;
   end loop;
 
-  -- Only so many jobs of a lane with a rule stand where a claim finds them: others take their places.
+  -- Only a few jobs of a lane with a rule are in waiting: others take the places that are now free.
   perform tickwork.fill_lane(lane.family, lane.number, lane.name)
   from (
     select distinct job.family, tenants.number, job.lane as name
@@ -276,4 +277,4 @@ end
 $$;
 
 comment on function tickwork.unfile_jobs is
-  'Takes queued jobs out of where they wait. The caller has locked them, so that no claim takes one meanwhile.';
+  'Removes queued jobs from waiting and parked. The caller has locked them, so that no claim takes one meanwhile.';

@@ -1,4 +1,4 @@
--- What people do to a job.
+-- What people can do to a job.
 
 create function tickwork.change_job(
   verb text,
@@ -10,7 +10,7 @@ create function tickwork.change_job(
 returns public.jobs
 language plpgsql
 volatile
-security definer -- members may not update jobs themselves
+security definer -- members may not update jobs directly
 set search_path = ''
 as $$
 declare
@@ -27,7 +27,7 @@ begin
     and tickwork.may_act_for(jobs.tenant_id)
   for no key update;
 
-  -- The same error for a foreign and a missing job: nobody learns which ids exist.
+  -- The same error for a foreign job as for a missing one, so that nobody learns which ids exist.
   if not found then
     perform tickwork.raise_no_job(change_job.job_id);
   end if;
@@ -42,7 +42,7 @@ begin
   end if;
 
   if job.status <> all (change.statuses) then
-    raise exception 'job % is % and cannot be %: only % jobs can', job.id, job.status, change.verb,
+    raise exception 'job % is % and cannot be %, only % jobs can', job.id, job.status, change.verb,
       regexp_replace(array_to_string(change.statuses, ', '), ', (\w+)$', ' and \1')
       using errcode = 'TWSTA', hint = 'The state chart is in supabase/README.md.';
   end if;
@@ -50,7 +50,7 @@ begin
   if tickwork.jobs_with_keys(array[job]) = '{}' then
     raise exception 'job % cannot be %: another job with the dedupe_key % is queued or running',
       job.id, change.verb, quote_literal(job.dedupe_key)
-      using errcode = 'TWDUP', hint = 'Wait for the other job, or cancel it.';
+      using errcode = 'TWDUP', hint = 'Wait for the other job to end, or cancel it.';
   end if;
 
   perform tickwork.apply_change(change, array[job]);
@@ -84,7 +84,7 @@ as $$
 $$;
 
 comment on function tickwork.may_change is
-  'Whether the caller manages the jobs of that tenant. Whoever enqueued a job may cancel it, too.';
+  'Whether the caller may manage the jobs of that tenant. The user who enqueued a job may cancel it, too.';
 
 create function public.cancel_job(job_id uuid)
 returns public.jobs
@@ -93,9 +93,9 @@ volatile
 return tickwork.change_job('cancelled', job_id);
 
 comment on function public.cancel_job is
-  'queued -> cancelled; running -> running with cancel requested, and cancelled once its worker has heard of it. By '
-  'whoever enqueued it, and by admins. A job that completes before that is done. A second request changes nothing. '
-  'Raises TWJOB, TWADM, TWSTA.';
+  'queued -> cancelled; running -> running with cancel requested, and cancelled once its worker notices. A job that '
+  'completes before that is done. May be called by the user who enqueued the job and by admins. A second request '
+  'changes nothing. Raises TWJOB, TWADM, TWSTA.';
 
 create function public.bury_job(job_id uuid, reason text default null)
 returns public.jobs
@@ -104,8 +104,8 @@ volatile
 return tickwork.change_job('buried', job_id, reason => reason);
 
 comment on function public.bury_job is
-  'queued -> dead, with a reason: it does not run unless somebody retries or reschedules it. By admins. '
-  'Raises TWJOB, TWADM, TWSTA.';
+  'queued -> dead, with a reason: the job does not run unless somebody retries or reschedules it. For admins. Raises '
+  'TWJOB, TWADM, TWSTA.';
 
 create function public.retry_job(
   job_id uuid,
@@ -119,7 +119,7 @@ return tickwork.change_job('retried', job_id, run_at, max_attempts);
 
 comment on function public.retry_job is
   'failed, dead, cancelled -> queued, due at run_at or else at once, with max_attempts further attempts or else as '
-  'many as its type gives. By admins. Raises TWJOB, TWADM, TWSTA, TWDUP, TWRUN, TWATT.';
+  'many as its type allows. For admins. Raises TWJOB, TWADM, TWSTA, TWDUP, TWRUN, TWATT.';
 
 create function public.reschedule_job(job_id uuid, run_at timestamptz)
 returns public.jobs
@@ -128,5 +128,5 @@ volatile
 return tickwork.change_job('rescheduled', job_id, run_at);
 
 comment on function public.reschedule_job is
-  'queued, failed, dead, cancelled -> queued, due at another time. By admins. '
-  'Raises TWJOB, TWADM, TWSTA, TWDUP, TWRUN.';
+  'queued, failed, dead, cancelled -> queued, due at another time. For admins. Raises TWJOB, TWADM, TWSTA, TWDUP, '
+  'TWRUN.';

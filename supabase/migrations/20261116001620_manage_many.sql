@@ -1,5 +1,5 @@
--- What people do to many jobs at once, by the filters of list_jobs. Nobody waits for a job that somebody else is
--- changing: it is skipped, and so is one that cannot be changed.
+-- What people can do to many jobs at once, by the filters of list_jobs. Nobody waits for a job that somebody else is
+-- changing: it is skipped, and so is a job that cannot be changed.
 
 create type tickwork.changed_jobs as (
   changed integer,
@@ -16,7 +16,7 @@ create function tickwork.change_jobs(
 returns tickwork.changed_jobs
 language plpgsql
 volatile
-security definer -- members may not update jobs themselves
+security definer -- members may not update jobs directly
 set search_path = ''
 as $$
 declare
@@ -40,7 +40,7 @@ begin
     page.oldest_first := change.verb = 'retried';
 
     loop
-      -- Those that cannot be changed are passed a thousand at a time, however few are asked for.
+      -- Jobs that cannot be changed are skipped a thousand at a time, however few are asked for.
       ids := tickwork.find_jobs(page, greatest(change_jobs.max_jobs - changed, 1000));
       exit when ids = '{}';
 
@@ -49,7 +49,7 @@ begin
       end if;
 
       locked := tickwork.lock_jobs(ids, status, change.verb, change_jobs.max_jobs - changed);
-      -- There may be more behind the last one that is changed.
+      -- There may be more after the last one that was changed.
       last_id := case
         when cardinality(locked) = change_jobs.max_jobs - changed then (locked[cardinality(locked)]).id
         else ids[cardinality(ids)]
@@ -69,8 +69,8 @@ end
 $$;
 
 comment on function tickwork.change_jobs is
-  'Changes the jobs that match, in their order, at most so many. Those that cannot be changed do not count, so that '
-  'whoever calls again while there is more comes to an end.';
+  'Changes the jobs that match, in their order, at most max_jobs. Jobs that cannot be changed do not count, so that '
+  'calling it again while there are more comes to an end.';
 
 create function tickwork.check_change(change tickwork.change, wanted tickwork.job_filter, max_jobs integer)
 returns void
@@ -79,12 +79,12 @@ stable
 as $$
 begin
   if check_change.max_jobs is null or check_change.max_jobs not between 1 and 10000 then
-    raise exception 'max_jobs: % is out of range, 1 to 10000 are allowed', coalesce(check_change.max_jobs::text, 'null')
-      using errcode = 'TWARG', hint = 'Call it again while it returns has_more.';
+    raise exception 'max_jobs: % is out of range, it must be 1 to 10000', coalesce(check_change.max_jobs::text, 'null')
+      using errcode = 'TWARG', hint = 'Call it again as long as has_more is true.';
   end if;
 
   if (wanted).status <> all ((change).statuses) then
-    raise exception 'status: no job that is % can be %: only % jobs can', (wanted).status, (change).verb,
+    raise exception 'status: % jobs cannot be %, only % jobs can', (wanted).status, (change).verb,
       array_to_string((change).statuses, ', ')
       using errcode = 'TWARG', hint = 'The state chart is in supabase/README.md.';
   end if;
@@ -93,7 +93,7 @@ begin
     perform tickwork.check_caller((wanted).tenant_id);
   end if;
 
-  -- A member may cancel what they enqueued themselves.
+  -- Members may cancel jobs that they enqueued themselves.
   if (change).verb <> 'cancelled' and not exists (
     select
     from tickwork.resolve_filter(wanted) as resolved
@@ -114,7 +114,7 @@ as $$
 begin
   return array(
     select locked.job
-    -- In their order, and no more than are wanted: to sort them would lock all.
+    -- In their order, and no more than are wanted: sorting them would lock them all.
     from unnest(lock_jobs.ids) as wanted(id)
     cross join lateral (
       select jobs as job
@@ -150,9 +150,9 @@ return tickwork.change_jobs(
 );
 
 comment on function public.cancel_jobs is
-  'queued -> cancelled; running -> running with cancel requested. As cancel_job, for at most max_jobs of the jobs that '
-  'match, the newest first: admins all of them, members what they enqueued themselves. Returns how many were changed, '
-  'and whether there are more. Raises TWTNT, TWMEM, TWARG.';
+  'queued -> cancelled; running -> running with cancel requested. Like cancel_job, for at most max_jobs of the jobs '
+  'that match, the newest first. Admins cancel all of them, members the jobs that they enqueued themselves. Returns '
+  'how many were changed, and whether there are more. Raises TWTNT, TWMEM, TWARG.';
 
 create function public.retry_jobs(
   tenant_id uuid default null,
@@ -177,10 +177,10 @@ return tickwork.change_jobs(
 );
 
 comment on function public.retry_jobs is
-  'failed, dead, cancelled -> queued. As retry_job, for at most max_jobs of the jobs that match, the oldest first: '
-  'those that are failed or dead, or cancelled if that is the status asked for. One whose dedupe_key is taken is '
-  'skipped. By admins. Returns how many were changed, and whether there are more. '
-  'Raises TWTNT, TWMEM, TWADM, TWARG, TWRUN, TWATT.';
+  'failed, dead, cancelled -> queued. Like retry_job, for at most max_jobs of the jobs that match, the oldest first: '
+  'failed and dead jobs, or cancelled ones if that status is asked for. A job whose dedupe_key is taken is skipped. '
+  'For admins. Returns how many were changed, and whether there are more. Raises TWTNT, TWMEM, TWADM, TWARG, TWRUN, '
+  'TWATT.';
 
 create function public.reschedule_jobs(
   run_at timestamptz,
@@ -204,7 +204,7 @@ return tickwork.change_jobs(
 );
 
 comment on function public.reschedule_jobs is
-  'queued, failed, dead, cancelled -> queued, due at another time. As reschedule_job, for at most max_jobs of the jobs '
-  'that match, the newest first: those that are queued, or have the status asked for. One that is due at that very '
-  'time already, or whose dedupe_key is taken, is skipped. By admins. Returns how many were changed, and whether there '
-  'are more: call it again with the same run_at. Raises TWTNT, TWMEM, TWADM, TWARG, TWRUN.';
+  'queued, failed, dead, cancelled -> queued, due at another time. Like reschedule_job, for at most max_jobs of the '
+  'jobs that match, the newest first: queued jobs, or those with the status asked for. A job that is already due at '
+  'exactly that time, or whose dedupe_key is taken, is skipped. For admins. Returns how many were changed, and whether '
+  'there are more: if so, call it again with the same run_at. Raises TWTNT, TWMEM, TWADM, TWARG, TWRUN.';

@@ -12,9 +12,9 @@ declare
   known text[];
 begin
   if num_nonnulls(scope_of.family, scope_of.type, scope_of.tenant_id) <> 1 then
-    raise exception 'give one of family, type and tenant_id, not %',
+    raise exception 'exactly one of family, type and tenant_id must be given, not %',
       num_nonnulls(scope_of.family, scope_of.type, scope_of.tenant_id)
-      using errcode = 'TWARG', hint = 'For two things call it twice.';
+      using errcode = 'TWARG', hint = 'To pause or resume two things, call it twice.';
   end if;
 
   if scope_of.tenant_id is not null then
@@ -28,7 +28,7 @@ begin
     order by 1
   );
 
-  -- Its types may have been deleted while it was paused: it must still be possible to resume it.
+  -- The types of a paused family may have been deleted: it must still be possible to resume it.
   if coalesce(scope_of.family, scope_of.type) <> all (known)
     and not exists (select from tickwork.pauses where pauses.scope = paused_scope)
   then
@@ -48,7 +48,7 @@ end
 $$;
 
 comment on function tickwork.scope_of is
-  'How a pause of one of them is named. Raises TWARG, TWTYP or TWTNT, with a hint that lists what exists.';
+  'The name of a pause of one of them. Raises TWARG, TWTYP or TWTNT, with a hint that lists what exists.';
 
 create function tickwork.follow_pauses()
 returns void
@@ -72,13 +72,13 @@ as $$
   );
 $$;
 
-comment on function tickwork.follow_pauses is 'Tells claims what is paused now.';
+comment on function tickwork.follow_pauses is 'Makes claims skip what is paused now.';
 
 create function tickwork.pause_jobs(family text, type text, tenant_id uuid, reason text)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch pauses
+security definer -- nobody may write pauses
 set search_path = ''
 as $$
 begin
@@ -108,14 +108,14 @@ volatile
 return tickwork.pause_jobs(family, type, tenant_id, reason);
 
 comment on function public.pause_jobs is
-  'queued -> queued. No job of the family, the type or the tenant starts until resume_jobs; running jobs go on. '
-  'Pausing twice only changes the reason. Raises TWARG (also for an unknown family), TWTYP, TWTNT.';
+  'queued -> queued. No job of the family, the type or the tenant starts until resume_jobs is called; running jobs '
+  'continue. Pausing again only changes the reason. Raises TWARG (also for an unknown family), TWTYP, TWTNT.';
 
 create function tickwork.resume_jobs(family text, type text, tenant_id uuid)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch pauses
+security definer -- nobody may write pauses
 set search_path = ''
 as $$
 begin
@@ -143,17 +143,17 @@ volatile
 return tickwork.resume_jobs(family, type, tenant_id);
 
 comment on function public.resume_jobs is
-  'queued -> queued. Ends a pause, even if there is no such type any more; if nothing is paused it changes nothing. '
-  'Raises TWARG, TWTYP, TWTNT.';
+  'queued -> queued. Ends a pause, even of a type that no longer exists; does nothing if there is no pause. Raises '
+  'TWARG, TWTYP, TWTNT.';
 
 create function tickwork.list_holds()
 returns table (scope text, held_until timestamptz, reason text, created_at timestamptz, waiting integer)
 language sql
 volatile
-security definer -- nobody may read pauses and rules of lanes
+security definer -- nobody may read pauses and lane rules
 set search_path = ''
 as $$
-  -- Nobody needs to know how many thousands there are.
+  -- Above a hundred the exact number does not matter.
   select
     pauses.scope, null, pauses.reason, pauses.created_at,
     (
@@ -198,5 +198,5 @@ volatile
 return tickwork.list_holds();
 
 comment on function public.list_holds is
-  'Reads what is paused and held, until when (null is until it is ended), since when and why, and how many due jobs '
-  'wait behind it, counted up to 100.';
+  'Reads what is paused and held, until when (null means until somebody ends it), since when and why, and how many due '
+  'jobs are waiting behind it, counted up to 100.';

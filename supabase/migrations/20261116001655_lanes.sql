@@ -1,4 +1,4 @@
--- A lane can be told to wait, and can have limits of its own.
+-- A lane can be held, and can have its own limits.
 
 create function tickwork.tenant_number_of(tenant_id uuid)
 returns bigint
@@ -31,7 +31,7 @@ begin
       limit most::bigint + 1
     ) as counted
   ) then
-    raise exception 'lane: tenant % has % lanes that are held or limited, which is all it may have',
+    raise exception 'lane: tenant % has % lanes that are held or limited, which is its limit',
       add_lane_rule.tenant_id, most
       using errcode = 'TWLAN', hint = 'Release some of them, or raise max_lanes of the tenant.';
   end if;
@@ -48,7 +48,7 @@ declare
 begin
   perform tickwork.wait_for_disk();
 
-  -- Without a rule, or with one that is about to be forgotten, its jobs may all stand where they are.
+  -- Without a rule, or with one that is about to be removed, its jobs may all stay where they are.
   if tickwork.has_lane_rule(follow_lane_rule.tenant_id, follow_lane_rule.family, follow_lane_rule.lane) then
     perform tickwork.park_lane(follow_lane_rule.family, number, follow_lane_rule.lane);
     perform tickwork.fill_lane(follow_lane_rule.family, number, follow_lane_rule.lane);
@@ -57,22 +57,22 @@ end
 $$;
 
 comment on function tickwork.follow_lane_rule is
-  'Keeps as many jobs of the lane in waiting as its rule allows now, and parks the others.';
+  'Keeps as many jobs of the lane in waiting as its rule currently allows, and parks the others.';
 
 
--- For families, and behind the verbs.
+-- For families, and for the public verbs.
 
 create function tickwork.hold_lane(family text, tenant_id uuid, lane text, held_until timestamptz, reason text)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch the rules of lanes
+security definer -- nobody may write lane rules
 set search_path = ''
 as $$
 begin
   if hold_lane.held_until is null then
     raise exception 'held_until: must be a point in time'
-      using errcode = 'TWRUN', hint = 'Give infinity to hold the lane until release_lane.';
+      using errcode = 'TWRUN', hint = 'Pass infinity to hold the lane until release_lane is called.';
   end if;
 
   perform tickwork.add_lane_rule(hold_lane.family, hold_lane.tenant_id, hold_lane.lane);
@@ -81,7 +81,7 @@ begin
   set
     held_until = hold_lane.held_until,
     reason = coalesce(left(hold_lane.reason, 500), ''),
-    -- A hold that is over was another one.
+    -- An expired hold was a different one.
     held_since = case
       when lane_rules.held_until > clock_timestamp() then lane_rules.held_since
       else clock_timestamp()
@@ -98,7 +98,7 @@ create function tickwork.release_lane(family text, tenant_id uuid, lane text)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch the rules of lanes
+security definer -- nobody may write lane rules
 set search_path = ''
 as $$
 begin
@@ -123,7 +123,7 @@ create function tickwork.limit_lane(
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch the rules of lanes
+security definer -- nobody may write lane rules
 set search_path = ''
 as $$
 begin
@@ -156,7 +156,7 @@ as $$
 declare
   locked public.jobs[];
 begin
-  -- One that is being claimed right now runs, and one that somebody is changing stays: waiting for it might deadlock.
+  -- A job that is being claimed right now runs, and one that is being changed stays: waiting for it might deadlock.
   execute format(
     $lock$
       select array(
@@ -202,7 +202,7 @@ end
 $$;
 
 comment on function tickwork.hasten_lane is
-  'queued -> queued. For families: makes everything that waits in a lane for its time due now.';
+  'queued -> queued. For families: makes all jobs of a lane that wait for their time due now.';
 
 create function tickwork.cancel_lane(
   family text,
@@ -225,4 +225,4 @@ end
 $$;
 
 comment on function tickwork.cancel_lane is
-  'queued -> cancelled. For families: cancels everything that waits in a lane, with the same error.';
+  'queued -> cancelled. For families: cancels all queued jobs of a lane, with the same error.';

@@ -1,16 +1,16 @@
--- What the operator, and the worker of a job, say about a lane.
+-- The verbs for lanes, for the operator and for workers.
 
 create function tickwork.check_lane(family text, tenant_id uuid, lane text)
 returns void
 language plpgsql
 volatile
-security definer -- tells an unknown tenant from a known one
+security definer -- must be able to tell an unknown tenant from a known one
 set search_path = ''
 as $$
 begin
   if coalesce(check_lane.family, '') = '' then
     raise exception 'family: must not be empty'
-      using errcode = 'TWARG', hint = 'A lane is one of a family and a tenant.';
+      using errcode = 'TWARG', hint = 'A lane belongs to a family and a tenant.';
   end if;
 
   perform tickwork.check_caller(check_lane.tenant_id);
@@ -28,23 +28,20 @@ create function public.hold_lane(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.check_lane(hold_lane.family, hold_lane.tenant_id, hold_lane.lane);
-  select tickwork.hold_lane(
-    hold_lane.family, hold_lane.tenant_id, hold_lane.lane, hold_lane.held_until, hold_lane.reason
-  );
-$$;
+begin atomic
+  select tickwork.check_lane(family, tenant_id, lane);
+  select tickwork.hold_lane(family, tenant_id, lane, held_until, reason);
+end;
 
 comment on function public.hold_lane is
-  'queued -> queued. No job of the lane starts before that time; they spend no attempts, and explain_job says why. '
-  'A second hold replaces the first. Raises TWARG, TWKEY, TWBIG, TWRUN, TWTNT, TWLAN.';
+  'queued -> queued. No job of the lane starts before that time. No attempts are used up, and explain_job tells why '
+  'the jobs are waiting. A second hold replaces the first. Raises TWARG, TWKEY, TWBIG, TWRUN, TWTNT, TWLAN.';
 
 create function tickwork.hold_lane_of_job(job_id uuid, lease_token uuid, delay_seconds double precision, reason text)
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch the rules of lanes
+security definer -- nobody may write lane rules
 set search_path = ''
 as $$
 declare
@@ -64,8 +61,8 @@ begin
   end if;
 
   if lease.lane is null then
-    raise exception 'job % is in no lane', lease.job_id
-      using errcode = 'TWARG', hint = 'Name a lane when the job is enqueued.';
+    raise exception 'job % is not in a lane', lease.job_id
+      using errcode = 'TWARG', hint = 'Set lane when the job is enqueued.';
   end if;
 
   -- Another job may have been told to wait longer.
@@ -94,21 +91,20 @@ volatile
 return tickwork.hold_lane_of_job(job_id, lease_token, delay_seconds, reason);
 
 comment on function public.hold_lane_of_job is
-  'running -> running. What a worker calls when its job has learnt that the whole lane has to wait: as hold_lane, for '
-  'delay_seconds; a longer hold stays. Raises TWLSE, TWARG, TWLAN.';
+  'running -> running. For a worker whose job has found out that the whole lane has to wait: like hold_lane, for '
+  'delay_seconds. A longer hold stays. Raises TWLSE, TWARG, TWLAN.';
 
 create function public.release_lane(family text, tenant_id uuid, lane text)
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.check_lane(release_lane.family, release_lane.tenant_id, release_lane.lane);
-  select tickwork.release_lane(release_lane.family, release_lane.tenant_id, release_lane.lane);
-$$;
+begin atomic
+  select tickwork.check_lane(family, tenant_id, lane);
+  select tickwork.release_lane(family, tenant_id, lane);
+end;
 
 comment on function public.release_lane is
-  'queued -> queued. Ends a hold; if the lane is not held it changes nothing. Raises TWARG, TWKEY, TWBIG, TWTNT.';
+  'queued -> queued. Ends a hold; does nothing if the lane is not held. Raises TWARG, TWKEY, TWBIG, TWTNT.';
 
 create function public.limit_lane(
   family text,
@@ -120,14 +116,11 @@ create function public.limit_lane(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.check_lane(limit_lane.family, limit_lane.tenant_id, limit_lane.lane);
-  select tickwork.limit_lane(
-    limit_lane.family, limit_lane.tenant_id, limit_lane.lane, limit_lane.max_running, limit_lane.starts_per_minute
-  );
-$$;
+begin atomic
+  select tickwork.check_lane(family, tenant_id, lane);
+  select tickwork.limit_lane(family, tenant_id, lane, max_running, starts_per_minute);
+end;
 
 comment on function public.limit_lane is
-  'queued -> queued. From now on at most max_running jobs of the lane run at once, and starts_per_minute start in a '
-  'minute; null is no limit. Replaces earlier limits. Raises TWARG, TWKEY, TWBIG, TWTNT, TWLAN.';
+  'queued -> queued. From now on at most max_running jobs of the lane run at once, and at most starts_per_minute start '
+  'per minute; null means no limit. Replaces earlier limits. Raises TWARG, TWKEY, TWBIG, TWTNT, TWLAN.';

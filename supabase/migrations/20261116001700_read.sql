@@ -1,10 +1,10 @@
--- What people see.
+-- How people see the queue.
 
 create function tickwork.list_jobs(wanted tickwork.job_filter, max_jobs integer)
 returns uuid[]
 language sql
 stable
-security definer -- finds by tables of the queue that nobody may read, and only what the caller may see
+security definer -- uses tables that nobody may read, and returns only what the caller may see
 set search_path = ''
 set jit = off
 as $$
@@ -47,23 +47,23 @@ as $$
 $$;
 
 comment on function public.list_jobs is
-  'Reads jobs, the newest first or, with oldest_first, the oldest. For the next page give the last id of this one as '
-  'after_id. Ranges include their start and not their end. key_starts_with is how an idempotency_key, dedupe_key or '
-  'correlation_id begins. error_code finds failed, dead and cancelled jobs, unless another status is asked for. Every '
-  'filter goes by an index; done jobs by when they finished go by when they were created, so give created_after too '
-  'where that is known. At most 1000 at a time. Raises TWJOB, TWARG.';
+  'Reads jobs, the newest first or, with oldest_first, the oldest. For the next page, pass the last id of this one as '
+  'after_id. Ranges include their start but not their end. key_starts_with is the beginning of an idempotency_key, '
+  'dedupe_key or correlation_id. error_code finds failed, dead and cancelled jobs, unless another status is asked for. '
+  'Every filter uses an index, but a search for done jobs by the time they finished reads them by the time they were '
+  'created, so pass created_after too if you can. At most 1000 at a time. Raises TWJOB, TWARG.';
 
 
--- All but the done jobs are counted in small tables. Of jobs an index is enough, unless it is about some tenants only,
--- or about a type that has moved from one family to another.
+-- All jobs except the done ones are counted in small tables. For those, an index of jobs is enough, unless only some
+-- tenants are asked for, or a type has moved from one family to another.
 
 create function tickwork.count_jobs(tenant_id uuid)
 returns table (family text, type text, status text, jobs bigint, due bigint, oldest_due_at timestamptz)
 language sql
 stable
-security definer -- counts in tables of the queue that nobody may read, and only what the caller may see
+security definer -- counts in tables that nobody may read, and only what the caller may see
 set search_path = ''
--- To compile so large a statement takes longer than to execute it.
+-- Compiling a statement of this size takes longer than executing it.
 set jit = off
 as $$
   with seen as materialized (
@@ -118,8 +118,7 @@ as $$
 $$;
 
 comment on function tickwork.count_jobs is
-  'Reads how many jobs of each type are queued, running, failed, dead and cancelled, and how many there are in any '
-  'status.';
+  'Reads how many jobs of each type are queued, running, failed, dead and cancelled, and how many there are in total.';
 
 create function public.queue_summary(tenant_id uuid default null)
 returns table (
@@ -156,4 +155,5 @@ as $$
 $$;
 
 comment on function public.queue_summary is
-  'Reads how many jobs of each type are in each status, how many of them are due, and since when the oldest is.';
+  'Reads how many jobs of each type are in each status, how many are due, and since when the oldest of these has been '
+  'due.';

@@ -4,7 +4,7 @@ create function tickwork.explain_job(job_id uuid)
 returns text
 language plpgsql
 volatile
-security definer -- nobody may read the queue's own tables, and a limit counts other tenants' jobs, too
+security definer -- nobody may read the queue's own tables, and a limit also counts other tenants' jobs
 set search_path = ''
 as $$
 declare
@@ -32,7 +32,7 @@ begin
         when job.lease_expires_at < now_at then
           format(' Its lease expired at %s: the next claim ends the attempt.', job.lease_expires_at::timestamptz(0))
         when job.cancel_requested_at is not null then
-          ' Cancel was requested: its worker hears of it at the next heartbeat.'
+          ' Cancel was requested: its worker will notice at the next heartbeat.'
         else ''
       end
     when job.status = 'queued' and job.run_at > now_at and error is not null then format(
@@ -71,8 +71,8 @@ volatile
 return tickwork.explain_job(job_id);
 
 comment on function public.explain_job is
-  'Reads why a job is not running, in words: not due yet, paused, held, at a limit, not asked for, or waiting for its '
-  'turn. Raises TWJOB.';
+  'Reads why a job is not running, in words: not due yet, paused, held, at a limit, no worker for its type, or waiting '
+  'for its turn. Raises TWJOB.';
 
 create function tickwork.reason_in_words(reason text)
 returns text
@@ -92,7 +92,7 @@ language sql
 volatile
 return case
   when next_start_at > clock_timestamp() then format(
-    'It is waiting for its start: at most %s of the jobs %s may start in a minute, the next one at %s.',
+    'It is waiting to start: at most %s of the jobs %s may start per minute, the next one at %s.',
     starts_per_minute, whose, next_start_at::timestamptz(0)
   )
   when is_full then format('It is waiting for room: at most %s of the jobs %s may run at once.', max_running, whose)
@@ -143,7 +143,7 @@ as $$
       )
     from tickwork.limits_of((job).tenant_id, (job).type) as rule
     union all
-    -- If other types of the family are asked for, its function is there but does not know this type.
+    -- If workers ask for other types of the family, its function is running but does not know this type.
     select
       5,
       'No worker that knows the type ' || quote_literal((job).type) || ' has asked for jobs'
@@ -166,14 +166,14 @@ as $$
 $$;
 
 comment on function tickwork.obstacle is
-  'Reads what keeps a due job from being claimed, in words, or null if it only waits for its turn.';
+  'What keeps a due job from being claimed, in words; null if it is only waiting for its turn.';
 
 create function tickwork.turn_in_words(job public.jobs)
 returns text
 language sql
 volatile
 as $$
-  -- Members do not see the jobs of others, so for them a count of 0 does not mean that nothing runs.
+  -- Members do not see the jobs of others, so for them a count of 0 does not mean that nothing is running.
   select format(
     'is waiting for the function of the family %s, with %s of its tenant''s jobs ahead of it and %s%s running. '
     'Tenants take turns.%s',
@@ -182,7 +182,7 @@ as $$
     counted.running,
     case when not tickwork.caller_is_service() then ' of yours' else '' end,
     case when counted.running = 0 and tickwork.caller_is_service() then
-      ' Nothing runs: is the function deployed, and does cron wake it?'
+      ' Nothing is running: is the function deployed, and does cron wake it?'
     end
   )
   from (

@@ -13,9 +13,9 @@ begin
   end if;
 
   if check_purge.batch_size is null or check_purge.batch_size not between 1 and 10000 then
-    raise exception 'batch_size: % is out of range, 1 to 10000 are allowed',
+    raise exception 'batch_size: % is out of range, it must be 1 to 10000',
       coalesce(check_purge.batch_size::text, 'null')
-      using errcode = 'TWARG', hint = 'A large batch holds its locks for long.';
+      using errcode = 'TWARG', hint = 'A large batch holds its locks for a long time.';
   end if;
 end
 $$;
@@ -24,7 +24,7 @@ create function tickwork.purge_jobs(older_than interval, batch_size integer)
 returns integer
 language plpgsql
 volatile
-security definer -- nobody may delete jobs themselves
+security definer -- nobody may delete jobs directly
 set search_path = ''
 as $$
 declare
@@ -34,13 +34,13 @@ begin
 
   with old_jobs as (
     select old_job.id
-    -- By the collation of the column there, and of its index.
+    -- With the collation of the column in jobs, and of its index.
     from (select distinct family_types.type collate pg_catalog."default" from tickwork.family_types) as types(type)
     cross join lateral (
       select jobs.id
       from public.jobs
       where jobs.type = types.type
-        -- What finished that long ago was created even earlier.
+        -- A job that finished that long ago was created even earlier.
         and jobs.created_at < now() - purge_jobs.older_than
         and jobs.finished_at < now() - purge_jobs.older_than
       order by jobs.type, jobs.created_at
@@ -64,13 +64,13 @@ volatile
 return tickwork.purge_jobs(older_than, batch_size);
 
 comment on function public.purge_jobs is
-  'done, failed, dead, cancelled -> gone. Deletes one batch of the jobs that finished longer ago than that, with their '
-  'attempts, and returns how many. Call it again until it returns 0. Raises TWARG.';
+  'done, failed, dead, cancelled -> gone. Deletes one batch of the jobs that finished longer ago than older_than, with '
+  'their attempts, and returns how many. Call it again until it returns 0. Raises TWARG.';
 
 
--- How long jobs are kept: as their type says, else their tenant. Every 30 seconds a portion of each type is examined,
--- from where the last one stopped; after the end it starts over. As long as there is something to delete, the next tick
--- goes on.
+-- How long jobs are kept: as their type says, or else their tenant. Every 30 seconds a portion of each type is
+-- examined, starting where the last one stopped, and from the beginning after the end. As long as there is something to
+-- delete, the next tick continues.
 
 create function tickwork.is_kept_long_enough(job public.jobs)
 returns boolean
@@ -93,7 +93,7 @@ volatile
 as $$
 declare
   family_type tickwork.family_types;
-  -- By the collation of the column in jobs, and of its index.
+  -- With the collation of the column in jobs, and of its index.
   purged_type text;
   portion public.jobs[];
 begin
@@ -123,7 +123,7 @@ begin
         select jobs.id
         from public.jobs
         where jobs.id = job.id
-          -- Somebody may have retried it meanwhile, or be doing so at this moment.
+          -- Somebody may have retried it in the meantime, or be doing so right now.
           and jobs.finished_at = job.finished_at
         for update skip locked
       ) as old_job
@@ -145,5 +145,5 @@ end
 $$;
 
 comment on function tickwork.purge_portions is
-  'done, failed, dead, cancelled -> gone, if they have been kept long enough. Of each type batch_size jobs are '
-  'examined: at every tick as long as some of them are deleted, otherwise once in 30 seconds.';
+  'done, failed, dead, cancelled -> gone, if they have been kept long enough. For each type, batch_size jobs are '
+  'examined: at every tick as long as some of them are deleted, otherwise once every 30 seconds.';

@@ -1,10 +1,9 @@
--- Who may call what. Nothing is open to anon or to public, and whatever is security definer runs as tickwork_owner.
+-- Who may call what. Nothing is open to anon or public, and every security definer function runs as tickwork_owner.
 
 create function tickwork.close_functions()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   routine record;
@@ -21,7 +20,7 @@ begin
     from pg_catalog.pg_proc
     where pg_proc.pronamespace = 'tickwork'::regnamespace
   loop
-    -- What open_verbs has opened is not public any more, and stays as it is.
+    -- A function opened by open_verbs is no longer public, and stays as it is.
     if routine.is_open then
       execute format('revoke execute on function %s from public, anon, authenticated, service_role', routine.name);
     end if;
@@ -36,8 +35,8 @@ end
 $$;
 
 comment on function tickwork.close_functions is
-  'Takes what is public away from every function in tickwork, lets tickwork_owner call all of them, and has it own the '
-  'definer ones. Called again behind the last family.';
+  'Revokes public access to every function in tickwork, lets tickwork_owner call all of them, and makes it the owner '
+  'of the definer functions. Called again after the last family.';
 
 select tickwork.close_functions();
 
@@ -62,11 +61,11 @@ end
 $$;
 
 comment on function tickwork.open_verbs is
-  'Lets these roles, and nobody else but their owner, call the verbs: those in public and what is behind them.';
+  'Lets these roles, and nobody else except the owner, call the verbs: the functions in public and those behind them.';
 
 revoke execute on function tickwork.open_verbs from public, anon, authenticated, service_role;
 
--- What policies, constraints and verbs call as the user who reads or writes.
+-- Functions that policies, constraints and verbs call as the user who reads or writes.
 grant execute on function
   tickwork.caller_id, tickwork.caller_is_service, tickwork.caller_tenants, tickwork.caller_is_platform_admin,
   tickwork.may_act_for, tickwork.new_job, tickwork.new_filter
@@ -74,13 +73,13 @@ to authenticated, service_role;
 
 grant execute on function tickwork.is_backoff, tickwork.are_keep_days to service_role;
 
--- Members: their own tenants' jobs. Admins are told apart inside.
+-- Members: the jobs of their own tenants. The functions themselves check who is an admin.
 select tickwork.open_verbs('authenticated, service_role', array[
   'enqueue_job', 'cancel_job', 'retry_job', 'reschedule_job', 'bury_job', 'change_job', 'cancel_jobs', 'retry_jobs',
   'reschedule_jobs', 'change_jobs', 'list_jobs', 'queue_summary', 'count_jobs', 'explain_job'
 ]);
 
--- Workers: the verbs that ask for a lease or need one.
+-- Workers: the verbs that request a lease or need one.
 select tickwork.open_verbs('tickwork_worker, service_role', array[
   'claim_next_job', 'claim_jobs', 'heartbeat_job', 'heartbeat_jobs', 'complete_job', 'fail_job', 'release_job',
   'settle_one', 'settle_jobs', 'settle_and_claim', 'hold_job', 'held_tenant', 'hold_lane_of_job', 'raise_lease_lost'

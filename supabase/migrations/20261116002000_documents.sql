@@ -1,4 +1,4 @@
--- Documents: what lies in the vault, and what was read out of it.
+-- Documents: files in the vault, and the text extracted from them.
 
 create table public.documents (
   id uuid primary key default gen_random_uuid(),
@@ -17,7 +17,7 @@ create table public.documents (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   constraint name_is_1_to_500_characters check (length(name) between 1 and 500),
-  -- Who could name another tenant's file would have it read to him.
+  -- Otherwise a tenant could name another tenant's file and have its text extracted.
   constraint vault_path_is_the_tenants_own check (
     vault_path ~ ('^tenant/' || tenant_id::text || '(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)+$')
   ),
@@ -30,24 +30,22 @@ create table public.documents (
 );
 
 comment on table public.documents is 'Files in the vault. Clients insert and read them.';
-comment on column public.documents.name is 'What the file is called, by people. Never a part of a path.';
+comment on column public.documents.name is 'What people call the file. Never part of a path.';
 comment on column public.documents.vault_path is
   'The key of the file in the vault: tenant/<tenant>/documents/<uuid>.<extension>, as uploads choose it.';
-comment on column public.documents.sha256 is 'Of the file''s bytes; filled in by the extraction where it is not known.';
+comment on column public.documents.sha256 is 'Of the file''s bytes; filled in by the extraction if it is missing.';
 comment on column public.documents.doc_type is
-  'A key of document_types. A member''s word stands against the classifier.';
+  'A key of document_types. A type set by a member overrides the classifier.';
 comment on column public.documents.node is 'The folder where the document belongs.';
 
 create index documents_of_a_tenant on public.documents (tenant_id, created_at, id);
--- For foreign keys that name the tenant as well: they look past row-level security.
+-- For foreign keys that include the tenant, because foreign keys bypass row-level security.
 create unique index documents_of_their_tenant on public.documents (tenant_id, id);
 create unique index documents_by_path on public.documents (tenant_id, vault_path);
 create index documents_by_content on public.documents (tenant_id, sha256) where sha256 is not null;
 
-create trigger note_update
-before update on public.documents
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.documents
+for each row execute function tickwork.note_update();
 
 create table public.extractions (
   id uuid primary key default gen_random_uuid(),
@@ -77,18 +75,16 @@ create table public.extractions (
 );
 
 comment on table public.extractions is
-  'Each time a document''s text was asked for: by which engine, with whose consent, and what came of it.';
-comment on column public.extractions.job_id is 'The job that does it, or did.';
+  'Each request to extract the text of a document: with which engine, with whose consent, and how it ended.';
+comment on column public.extractions.job_id is 'The job of this extraction.';
 comment on column public.extractions.consent_given_at is
-  'When somebody agreed that the document is sent to the third party behind the engine. Without it, it is not.';
+  'When somebody agreed to send the document to the third party behind the engine. Without consent it is not sent.';
 
 create index extractions_of_a_document on public.extractions (document_id, created_at);
 create index extractions_by_job on public.extractions (job_id);
 
-create trigger note_update
-before update on public.extractions
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.extractions
+for each row execute function tickwork.note_update();
 
 create table public.document_chunks (
   document_id uuid not null,
@@ -123,14 +119,13 @@ select tickwork.guard_table(
 
 grant insert (tenant_id, name, vault_path, mime_type, size, sha256) on public.documents to authenticated;
 
--- It is who a document is by default created by: nobody, where a worker does.
+-- The default of created_by calls it: null if a worker inserts the document.
 grant execute on function tickwork.caller_id to tickwork_worker;
 
 create function tickwork.lock_document_for_caller(document_id uuid)
 returns public.documents
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   document public.documents;
@@ -141,7 +136,7 @@ begin
     and tickwork.may_act_for(documents.tenant_id)
   for no key update;
 
-  -- The same answer for a foreign and a missing document: ids are nobody else's business.
+  -- The same error for a foreign document as for a missing one, so that nobody learns which ids exist.
   if not found then
     raise exception 'document_id: there is no document %', coalesce(lock_document_for_caller.document_id::text, 'null')
       using errcode = 'TWDOC', hint = 'document_overview shows the documents that you may see.';

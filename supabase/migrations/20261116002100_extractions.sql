@@ -1,4 +1,4 @@
--- What an extraction takes: which engine, how much, and whose consent.
+-- What an extraction needs: an engine, a price, and consent.
 
 create table public.extraction_engines (
   key text primary key,
@@ -9,8 +9,8 @@ create table public.extraction_engines (
 );
 
 comment on table public.extraction_engines is
-  'What reads documents. One that needs consent sends them to a third party.';
-comment on column public.extraction_engines.cents_per_page is 'For estimates and the record; set it to what you pay.';
+  'What extracts the text of documents. An engine that needs consent sends them to a third party.';
+comment on column public.extraction_engines.cents_per_page is 'For estimates and records; set it to what you pay.';
 
 insert into public.extraction_engines (key, label, needs_consent, cents_per_page)
 values
@@ -31,10 +31,32 @@ return coalesce(
   greatest(1, ceil((document).size / case
     when (document).mime_type = 'application/pdf' then 50000.0
     when (document).mime_type like 'application/vnd.openxmlformats%' then 20000.0
-    -- As Unstructured bills what has no pages.
+    -- This is how Unstructured bills files without pages.
     else 100000.0
   end))::integer
 );
+
+create function tickwork.extraction_engine(engine text)
+returns public.extraction_engines
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  found_engine public.extraction_engines;
+begin
+  select * into found_engine
+  from public.extraction_engines
+  where extraction_engines.key = extraction_engine.engine;
+
+  if not found then
+    raise exception 'engine: there is no engine %', quote_nullable(extraction_engine.engine)
+      using errcode = 'TWARG', hint = 'Use one from extraction_engines: local, unstructured_fast, unstructured_hires.';
+  end if;
+
+  return found_engine;
+end
+$$;
 
 create function public.estimate_extraction(document_id uuid, engine text default 'local')
 returns table (pages integer, cost_cents integer, needs_consent boolean, is_exact boolean)
@@ -42,20 +64,16 @@ language plpgsql
 stable
 set search_path = ''
 as $$
+declare
+  asked_for constant public.extraction_engines := tickwork.extraction_engine(estimate_extraction.engine);
 begin
-  if not exists (select from public.extraction_engines where extraction_engines.key = estimate_extraction.engine) then
-    raise exception 'engine: there is no engine %', quote_nullable(estimate_extraction.engine)
-      using errcode = 'TWARG', hint = 'extraction_engines lists them: local, unstructured_fast, unstructured_hires.';
-  end if;
-
   return query
   select
     tickwork.estimated_pages(documents),
-    ceil(tickwork.estimated_pages(documents) * extraction_engines.cents_per_page)::integer,
-    extraction_engines.needs_consent,
+    ceil(tickwork.estimated_pages(documents) * asked_for.cents_per_page)::integer,
+    asked_for.needs_consent,
     documents.page_count is not null
   from public.documents
-  join public.extraction_engines on extraction_engines.key = estimate_extraction.engine
   where documents.id = estimate_extraction.document_id;
 
   if not found then
@@ -66,34 +84,25 @@ end
 $$;
 
 comment on function public.estimate_extraction is
-  'Reads what an extraction would take: pages (exact if they were counted before), their price, and whether somebody '
-  'has to agree first. Raises TWDOC, TWARG.';
+  'Reads what an extraction would cost: pages (exact if they have been counted), their price, and whether consent is '
+  'needed. Raises TWDOC, TWARG.';
 
 create function tickwork.request_extraction(document_id uuid, engine text, consent boolean, priority integer)
 returns public.extractions
 language plpgsql
 volatile
-security definer -- clients insert no extractions themselves: a consent is given here or not at all
+security definer -- clients may not insert extractions: consent is given here or not at all
 set search_path = ''
 as $$
 declare
   document constant public.documents := tickwork.lock_document_for_caller(request_extraction.document_id);
-  asked_for public.extraction_engines;
+  asked_for constant public.extraction_engines := tickwork.extraction_engine(request_extraction.engine);
   extraction public.extractions;
   job tickwork.enqueued_jobs;
 begin
-  select * into asked_for
-  from public.extraction_engines
-  where extraction_engines.key = request_extraction.engine;
-
-  if not found then
-    raise exception 'engine: there is no engine %', quote_nullable(request_extraction.engine)
-      using errcode = 'TWARG', hint = 'extraction_engines lists them: local, unstructured_fast, unstructured_hires.';
-  end if;
-
   if asked_for.needs_consent and request_extraction.consent is not true then
     raise exception 'consent: % sends the document to a third party', asked_for.label
-      using errcode = 'TWCON', hint = 'Ask whoever may decide that and call again with consent => true, or take local.';
+      using errcode = 'TWCON', hint = 'Get consent and call again with consent => true, or use the engine local.';
   end if;
 
   job := tickwork.enqueue_job(tickwork.new_job(
@@ -104,7 +113,7 @@ begin
     dedupe_key => 'extract ' || document.id || ' ' || asked_for.key
   ));
 
-  -- Anybody of the tenant may have given another job that key.
+  -- Any member of the tenant may have given that key to another job.
   if job.type <> 'extract_document' or job.payload ->> 'document_id' <> document.id::text then
     raise exception 'document_id: another job holds the dedupe_key %', quote_literal(job.dedupe_key)
       using errcode = 'TWDUP', hint = 'Try again when that job has ended.';
@@ -146,30 +155,20 @@ create function public.request_extraction(
 returns public.extractions
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.request_extraction(
-    request_extraction.document_id,
-    request_extraction.engine,
-    request_extraction.consent,
-    request_extraction.priority
-  );
-$$;
+return tickwork.request_extraction(document_id, engine, consent, priority);
 
 comment on function public.request_extraction is
-  '-> queued. Has the text of a document read: records who agreed and what it may cost, and enqueues extract_document. '
-  'While such a job is queued or running, a second request answers the first. '
-  'Raises TWDOC, TWARG, TWCON, TWDUP and what enqueue_job raises.';
+  '-> queued. Has the text of a document extracted: records who consented and the estimated cost, and enqueues '
+  'extract_document. While such a job is queued or running, a second request returns the same extraction. Raises '
+  'TWDOC, TWARG, TWCON, TWDUP and what enqueue_job raises.';
 
 create function tickwork.end_extractions(job_ids uuid[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
-  -- Nearly always there is none: then nothing else is looked up, however many jobs have ended.
+  -- Usually there is none: then nothing else is looked up, however many jobs have ended.
   update public.extractions
   set
     status = 'failed',
@@ -188,7 +187,7 @@ end
 $$;
 
 comment on function tickwork.end_extractions is
-  'An extraction whose job has ended without success has failed, whether or not its handler could say so.';
+  'Marks extractions as failed whose job has ended without success, whether or not its handler could do so.';
 
 create view public.document_overview
 with (security_invoker = true)
@@ -214,11 +213,11 @@ left join lateral (
 left join public.jobs on jobs.id = latest.job_id;
 
 comment on view public.document_overview is
-  'Each document with its latest extraction and how far that has come. Row-level security decides what is there.';
+  'Each document with its latest extraction and its progress. Row-level security decides which rows are visible.';
 
 revoke all on public.document_overview from public, anon, authenticated, service_role;
 grant select on public.document_overview to authenticated, service_role;
 
 select tickwork.open_verbs('authenticated, service_role', array[
-  'estimated_pages', 'estimate_extraction', 'request_extraction'
+  'estimated_pages', 'extraction_engine', 'estimate_extraction', 'request_extraction'
 ]);

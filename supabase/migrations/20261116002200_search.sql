@@ -1,25 +1,25 @@
--- Search: by which words a chunk is found, and which chunks answer a query best.
+-- Search: which words find a chunk, and which chunks match a query best.
 --
--- A chunk's vector holds the stems of its words behind the last digits of its tenant's id. So the index is sorted by
--- tenant, and a search reads its own tenant's part of it only, however frequent a word is elsewhere.
+-- A chunk's vector holds the stems of its words, each prefixed with the last digits of its tenant's id. So the index is
+-- sorted by tenant, and a search reads only its own tenant's part of it, however frequent a word is elsewhere.
 --
 --   'abcdef:mietvertrag'    the word, with weight A in titles and B elsewhere
---   'abcdef<gartrevteim'    a long word backwards, with weight C or D: what begins with gartrev ends with Vertrag
---   'abcdef^:mietvertrag'   the words of titles once more: where there are too many hits, these are looked at first
+--   'abcdef<gartrevteim'    a long word reversed, with weight C or D: whatever begins with gartrev ends with Vertrag
+--   'abcdef^:mietvertrag'   the words of titles once more: if there are too many hits, these are read first
 
 create function tickwork.separate_words(text text)
 returns text
 language sql
 immutable
 -- The parser would take Miete/Nebenkosten for a path, Nr.12 for a host and <Vertrag> for a tag: one word each, or none.
--- And ² is no 2 to it, ﬁ no fi.
+-- Nor does it read ² as 2, or ﬁ as fi.
 return regexp_replace(replace(normalize(left(text, 20000), nfkc), chr(173), ''), '[-./_<>+~]', ' ', 'g');
 
 create function tickwork.fold_umlauts(stem text)
 returns text
 language sql
 immutable
--- The stemmer makes ü an u, and ß an ss. Before Postgres 18 it leaves ue as it is.
+-- The stemmer turns ü into u and ß into ss. Before Postgres 18 it leaves ue as it is.
 return replace(replace(replace(stem, 'ae', 'a'), 'oe', 'o'), 'ue', 'u');
 
 create function tickwork.search_words(text text)
@@ -31,7 +31,7 @@ begin atomic
     stemmed.word,
     stemmed.positions,
     tickwork.fold_umlauts(stemmed.german),
-    -- Where the English stemmer changes nothing, the word is hardly English.
+    -- If the English stemmer changes nothing, the word is probably not English.
     case
       when stemmed.english not in (stemmed.word, stemmed.german)
       then tickwork.fold_umlauts(stemmed.english)
@@ -46,7 +46,7 @@ begin atomic
     where length(parsed.lexeme) < 200
     offset 0
   ) as stemmed
-  -- A stop word of either language is none to search for.
+  -- A stop word of either language is not searched for.
   where stemmed.german <> ''
     and stemmed.english <> '';
 end;
@@ -91,15 +91,15 @@ begin atomic
 end;
 
 comment on function tickwork.search_vector is
-  'What a chunk is found by. Words beyond its first 20,000 characters, and words of 200 or more, are not.';
+  'What finds a chunk. Words beyond its first 20,000 characters, and words of 200 or more characters, are left out.';
 
 alter table public.document_chunks
 add column search tsvector generated always as (tickwork.search_vector(tenant_id, element_type, text)) stored;
 
-comment on column public.document_chunks.search is 'For search_chunks alone, which says how it is made.';
+comment on column public.document_chunks.search is 'Only for search_chunks. search_vector generates it.';
 
--- Statistics would say nothing: hardly any lexeme is frequent in all of the table.
+-- Statistics would be useless: hardly any lexeme is frequent across the whole table.
 alter table public.document_chunks alter column search set statistics 0;
 
--- What is pending is read by every search: a smaller list, a quicker one.
+-- Every search reads the whole pending list: a smaller list makes it faster.
 create index chunks_by_word on public.document_chunks using gin (search) with (gin_pending_list_limit = 512);

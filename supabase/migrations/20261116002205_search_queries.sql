@@ -1,4 +1,4 @@
--- What a query looks for, and what is shown of a hit.
+-- What a query looks for, and how a hit is shown.
 
 create function tickwork.search_parts(word text, stem text)
 returns text[]
@@ -10,7 +10,7 @@ begin atomic
     values
       (':' || search_parts.stem),
       ('<' || reverse(search_parts.stem)),
-      -- In a compound the ending of a short word is cut off as well: Rechnung, but Stromrechn.
+      -- In a compound the stemmer also cuts the ending of a short word: Rechnung, but Stromrechn.
       ('<' || reverse(tickwork.fold_umlauts(
         substr((ts_lexize('pg_catalog.german_stem', 'neben' || search_parts.word))[1], 6)
       )))
@@ -20,7 +20,7 @@ begin atomic
 end;
 
 comment on function tickwork.search_parts is
-  'How lexemes begin that have the word as their first or last part, without the key; null for a short word.';
+  'The beginnings of lexemes whose first or last part is the word, without the key; null for a short word.';
 
 create function tickwork.search_terms(query text)
 returns table (
@@ -66,16 +66,16 @@ begin atomic
 end;
 
 comment on function tickwork.search_terms is
-  'The words of a query in websearch syntax. Number counts its words and phrases, alternative the ors before them.';
+  'The words of a query in websearch syntax. number counts its words and phrases, alternative the ors before them.';
 
 create type tickwork.search_queries as (
-  -- What hits match, by whole words alone or by parts of words too.
+  -- What hits match: by whole words only, or by parts of words too.
   by_words tsquery,
   by_parts tsquery,
-  -- The same without what is excluded, to rank them.
+  -- The same without the excluded words, for ranking.
   words tsquery,
   parts tsquery,
-  -- Each word or phrase by itself, where all of them are wanted.
+  -- Each word or phrase by itself, if all of them are wanted.
   terms tsquery[],
   excluded tsquery
 );
@@ -92,7 +92,7 @@ begin atomic
       terms.is_excluded,
       terms.place,
       coalesce('<' || terms.distance || '>', '') as distance_before,
-      -- Words consist of letters and digits, so that nothing in them has to be escaped.
+      -- Words consist of letters and digits, so nothing in them needs escaping.
       concat(
         '''', search_queries.key, ':', terms.stem, '''',
         '|''' || search_queries.key || ':' || terms.english_stem || ''''
@@ -123,7 +123,7 @@ begin atomic
       string_agg(concat('(', phrases.parts, ')'), '&') filter (where not phrases.is_excluded) as parts
     from phrases
     group by phrases.alternative
-    -- What is excluded from nothing would be everything else.
+    -- A query that only excludes words would match everything else.
     having not bool_and(phrases.is_excluded)
   )
   select
@@ -170,7 +170,7 @@ returns text
 language sql
 immutable
 begin atomic
-  -- What the parser would take for more or less than words, or a reader for a mark, is hidden and put back.
+  -- Characters that the parser would not read as parts of words, or a reader as a mark, are hidden and put back.
   select translate(
     regexp_replace(
       ts_headline(

@@ -1,4 +1,4 @@
--- What kinds of document there are, what speaks for each, and what members have taught.
+-- The types of documents, the evidence for each, and the corrections that members have made.
 
 create function tickwork.is_evidence(evidence jsonb)
 returns boolean
@@ -15,7 +15,7 @@ as $$
 $$;
 
 comment on function tickwork.is_evidence is
-  'Whether the value is an object of weights between -20 and 20, and of a size that can be read for every document.';
+  'Whether the value is an object of weights between -20 and 20, small enough to be read for every document.';
 
 create table public.document_types (
   id uuid primary key default gen_random_uuid(),
@@ -35,18 +35,17 @@ create table public.document_types (
 );
 
 comment on table public.document_types is
-  'The kinds of document: those that every tenant has, and its own on top, which replace those of the same key.';
-comment on column public.document_types.tenant_id is 'Whose type it is; null is everybody''s.';
+  'The types of documents: those that every tenant has, and the tenant''s own, which replace those with the same key.';
+comment on column public.document_types.tenant_id is 'The tenant whose type it is; null means every tenant.';
 comment on column public.document_types.node is 'The folder that is suggested for such documents.';
 comment on column public.document_types.evidence is
-  'Words and phrases with how much each speaks for the type, from 0.5 (a little) over 1.5 to 3 (decides alone), or '
-  'against it if negative. "mietvertr" is all words that begin so, "*vertrag" all that contain it, "^rechnung" one in '
-  'a heading or the file''s name. What a tenant''s own type says is added to what the type of the same key says.';
+  'Words and phrases with their weights: from 0.5 (weak evidence for the type) through 1.5 to 3 (decides alone), or '
+  'negative (evidence against it). "mietvertr" matches all words that begin with it, "*vertrag" all that contain it, '
+  '"^rechnung" a word in a heading or the file name. The evidence of a tenant''s own type is added to that of the type '
+  'with the same key.';
 
-create trigger note_update
-before update on public.document_types
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.document_types
+for each row execute function tickwork.note_update();
 
 create table public.document_words (
   document_id uuid primary key,
@@ -57,7 +56,7 @@ create table public.document_words (
   constraint words_are_at_most_600 check (cardinality(words) <= 600)
 );
 
-comment on table public.document_words is 'What the classifier saw of each document, to compare later ones with.';
+comment on table public.document_words is 'What the classifier saw of each document, to compare later ones with it.';
 
 create index document_words_of_a_tenant on public.document_words (tenant_id);
 
@@ -72,8 +71,8 @@ create table public.document_corrections (
 );
 
 comment on table public.document_corrections is
-  'What members said that documents are. The newest teach the classifier, for their tenant only.';
-comment on column public.document_corrections.corrected_by is 'The member; null is the service.';
+  'The types that members have set. The newest corrections teach the classifier, for their tenant only.';
+comment on column public.document_corrections.corrected_by is 'The member; null means the service.';
 
 create index document_corrections_by_age on public.document_corrections (tenant_id, corrected_at);
 
@@ -99,7 +98,7 @@ create function tickwork.correct_document_type(document_id uuid, doc_type text)
 returns public.documents
 language plpgsql
 volatile
-security definer -- members may not update documents themselves
+security definer -- members may not update documents directly
 set search_path = ''
 as $$
 declare
@@ -115,7 +114,7 @@ begin
 
   if not found then
     raise exception 'doc_type: there is no document type %', quote_nullable(left(correct_document_type.doc_type, 100))
-      using errcode = 'TWTYD', hint = 'document_types lists those that you may use.';
+      using errcode = 'TWTYD', hint = 'Use one from document_types.';
   end if;
 
   insert into public.document_corrections (document_id, tenant_id, doc_type, corrected_by)
@@ -143,16 +142,12 @@ create function public.correct_document_type(document_id uuid, doc_type text)
 returns public.documents
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.correct_document_type(correct_document_type.document_id, correct_document_type.doc_type);
-$$;
+return tickwork.correct_document_type(document_id, doc_type);
 
 comment on function public.correct_document_type is
-  'Sets what a document is, on a member''s word, and the folder where such documents belong. From then on the '
-  'classifier leaves it alone and learns from it for this tenant. Raises TWDOC, TWTYD.';
+  'Sets the type of a document on behalf of a member, and the folder where such documents belong. From then on the '
+  'classifier leaves the document alone and learns from it, for this tenant. Raises TWDOC, TWTYD.';
 
--- Whoever writes a type evaluates it.
+-- Called by a constraint, as the role that writes the type.
 select tickwork.open_verbs('service_role', array['is_evidence']);
 select tickwork.open_verbs('authenticated, service_role', array['correct_document_type']);

@@ -1,4 +1,4 @@
--- Tokens and keys of tenants: sealed before they come here, or kept in Supabase Vault.
+-- Tokens and keys of tenants: encrypted (sealed) before they arrive here, or stored in Supabase Vault.
 
 create table tickwork.secrets (
   tenant_id uuid not null references public.organizations (id) on delete cascade,
@@ -15,9 +15,9 @@ create table tickwork.secrets (
 );
 
 comment on table tickwork.secrets is
-  'What a connector, an endpoint or a tenant itself keeps secret. The key of what is sealed is in the settings of the '
-  'functions, never here.';
-comment on column tickwork.secrets.owner is 'What it belongs to: connector:<id>, endpoint:<id>, or tenant.';
+  'Secrets of connectors, endpoints and tenants. The key that unseals them is in the settings of the functions, never '
+  'here.';
+comment on column tickwork.secrets.owner is 'What it belongs to: connector:<id>, endpoint:<id> or tenant.';
 
 select tickwork.guard_table('tickwork.secrets');
 
@@ -31,7 +31,7 @@ begin
     vault._crypto_aead_det_decrypt(bytea, bytea, bigint, bytea, bytea)
   to tickwork_owner;
 exception
-  -- Not on Supabase, or not allowed: then secrets need a key.
+  -- There is no Vault, or it may not be used: then secrets must be sealed with a key.
   when invalid_schema_name or undefined_table or undefined_function or insufficient_privilege then
     null;
 end
@@ -49,7 +49,6 @@ create function tickwork.put_secret(
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   kept_in uuid;
@@ -60,11 +59,11 @@ begin
 
   if not put_secret.is_sealed then
     if to_regclass('vault.decrypted_secrets') is null then
-      raise exception 'secrets can be kept neither sealed nor in Supabase Vault'
+      raise exception 'there is neither a key to seal the secret with nor Supabase Vault to store it in'
         using errcode = 'TWSEC', hint = 'Set TICKWORK_SECRET_KEY to 32 random bytes in base64.';
     end if;
 
-    -- By execute: where there is no Vault, a statement that names it could not be parsed, nor read by a linter.
+    -- By execute: without Vault, a statement that names it could be neither parsed nor linted.
     execute format('select %I.create_secret($1, null, $2)', 'vault')
     into kept_in
     using put_secret.value, concat_ws(' ', 'tickwork', put_secret.owner, put_secret.name);
@@ -115,7 +114,7 @@ when (old.vault_id is not null and old.vault_id is distinct from new.vault_id)
 execute function tickwork.forget_in_vault();
 
 
--- What the command line and other functions of the queue do.
+-- For the command line and other functions of the queue.
 
 create function tickwork.store_secret(
   tenant_id uuid,
@@ -128,7 +127,7 @@ create function tickwork.store_secret(
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch secrets
+security definer -- nobody may read or write secrets
 set search_path = ''
 as $$
 begin
@@ -150,7 +149,7 @@ create function tickwork.rename_secret(
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch secrets
+security definer -- nobody may read or write secrets
 set search_path = ''
 as $$
 begin
@@ -177,7 +176,7 @@ create function tickwork.drop_secrets(tenant_id uuid, owner text, name text defa
 returns integer
 language plpgsql
 volatile
-security definer -- nobody may touch secrets
+security definer -- nobody may read or write secrets
 set search_path = ''
 as $$
 declare
@@ -199,7 +198,7 @@ create function tickwork.list_secrets(tenant_id uuid, owner text)
 returns table (name text, created_at timestamptz, expires_at timestamptz)
 language plpgsql
 stable
-security definer -- nobody may touch secrets
+security definer -- nobody may read or write secrets
 set search_path = ''
 as $$
 begin
@@ -214,10 +213,10 @@ begin
 end
 $$;
 
-comment on function tickwork.list_secrets is 'Their names. What they are can be read under a lease only.';
+comment on function tickwork.list_secrets is 'The names of the secrets. Their values can only be read under a lease.';
 
 
--- What a worker does in a transaction that holds a job, with the secrets of the job's tenant.
+-- For a worker, in a transaction that holds a job: the secrets of the job's tenant.
 
 create function tickwork.keep_secret(
   owner text,
@@ -229,17 +228,12 @@ create function tickwork.keep_secret(
 returns void
 language plpgsql
 volatile
-security definer -- nobody may touch secrets
+security definer -- nobody may read or write secrets
 set search_path = ''
 as $$
 begin
-  if tickwork.held_tenant() is null then
-    raise exception 'no job is held in this transaction'
-      using errcode = 'TWLSE', hint = 'Call hold_job first. If that was refused, drop the result.';
-  end if;
-
   perform tickwork.put_secret(
-    tickwork.held_tenant(), keep_secret.owner, keep_secret.name, keep_secret.value, keep_secret.is_sealed,
+    tickwork.tenant_of_held_job(), keep_secret.owner, keep_secret.name, keep_secret.value, keep_secret.is_sealed,
     keep_secret.expires_at
   );
 end
@@ -249,7 +243,7 @@ create function tickwork.read_secrets(owner text)
 returns table (name text, value text, is_sealed boolean)
 language plpgsql
 stable
-security definer -- nobody may touch secrets
+security definer -- nobody may read or write secrets
 set search_path = ''
 as $$
 declare
@@ -278,7 +272,7 @@ end
 $$;
 
 comment on function tickwork.read_secrets is
-  'The secrets of the tenant whose job is held in this transaction; none without such a job.';
+  'The secrets of the tenant whose job is held in this transaction; none if no job is held.';
 
 select tickwork.open_verbs('service_role', array['store_secret', 'rename_secret', 'drop_secrets', 'list_secrets']);
 select tickwork.open_verbs('tickwork_worker', array['keep_secret', 'read_secrets']);

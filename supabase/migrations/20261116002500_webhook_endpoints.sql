@@ -1,10 +1,9 @@
--- Who wants to hear of what happens, and where.
+-- The endpoints that events are posted to.
 
 create function tickwork.hears(event_types text[], type text)
 returns boolean
 language sql
 immutable
-set search_path = ''
 as $$
   select cardinality(hears.event_types) = 0
     or exists (
@@ -16,7 +15,8 @@ as $$
 $$;
 
 comment on function tickwork.hears is
-  'Whether one of the filters lets the type through: the type itself, a beginning of it such as job.*, or none at all.';
+  'Whether one of the filters matches the type: the type itself or a prefix such as job.*. Without filters every type '
+  'matches.';
 
 create function tickwork.hears_of_jobs(event_types text[])
 returns boolean
@@ -66,11 +66,11 @@ create table public.webhook_endpoints (
   hears_of_jobs boolean not null generated always as (tickwork.hears_of_jobs(event_types)) stored,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
-  -- Which addresses may be called is the operator's to say, and checked at every call.
+  -- Which addresses may be called is up to the operator, and checked at every call.
   constraint url_is_plain check (url ~ '^https?://[^/?#@\s]+([/?#][!-~]*)?$' and length(url) <= 2000),
   constraint description_is_at_most_500_characters check (length(description) <= 500),
   constraint event_types_are_types_or_beginnings check (tickwork.are_event_types(event_types)),
-  -- With one of these the headers would be taken for others.
+  -- With one of these prefixes the headers could be mistaken for others.
   constraint header_prefix_is_one check (
     header_prefix ~ '^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*-$'
     and length(header_prefix) <= 40
@@ -81,33 +81,32 @@ create table public.webhook_endpoints (
 );
 
 comment on table public.webhook_endpoints is
-  'Where events are posted to. The operator and the application''s backend keep them; members read.';
+  'Where events are posted. The operator and the application''s backend manage them; members may read them.';
 comment on column public.webhook_endpoints.event_types is
-  'Which events: exact types, or beginnings such as job.*; none is all.';
+  'Which events: exact types, or prefixes such as job.*; an empty list means all.';
 comment on column public.webhook_endpoints.header_prefix is
-  'What the names of <prefix>Signature, <prefix>Event-Type and <prefix>Delivery-Id begin with.';
+  'The prefix of the headers <prefix>Signature, <prefix>Event-Type and <prefix>Delivery-Id.';
 comment on column public.webhook_endpoints.breaker is
-  'closed: deliveries flow. open: one at a time finds out whether it is back. recovering: they flow at a bounded rate.';
+  'closed: deliveries flow. open: one delivery at a time probes whether the endpoint is back. recovering: deliveries '
+  'flow at a limited rate.';
 comment on column public.webhook_endpoints.failures is 'How many attempts have failed in a row.';
-comment on column public.webhook_endpoints.failing_since is 'When the first of them did.';
-comment on column public.webhook_endpoints.probes is 'How many have been made since the breaker opened.';
-comment on column public.webhook_endpoints.probe_at is 'When the next one may start.';
-comment on column public.webhook_endpoints.successes is 'How many it has had since it is back.';
+comment on column public.webhook_endpoints.failing_since is 'When the first of these attempts failed.';
+comment on column public.webhook_endpoints.probes is 'How many probes have been made since the breaker opened.';
+comment on column public.webhook_endpoints.probe_at is 'When the next probe may start.';
+comment on column public.webhook_endpoints.successes is 'How many deliveries have succeeded since it came back.';
 
 create unique index webhook_endpoints_of_their_tenant on public.webhook_endpoints (tenant_id, id);
--- Asked for by every settle: it is empty where nobody listens.
+-- Every settle reads it. It is empty if nobody listens to events of jobs.
 create index webhook_endpoints_that_hear_of_jobs on public.webhook_endpoints (tenant_id)
 where hears_of_jobs and status = 'active';
 
-create trigger note_update
-before update on public.webhook_endpoints
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.webhook_endpoints
+for each row execute function tickwork.note_update();
 
 create function tickwork.count_endpoints()
 returns trigger
 language plpgsql
-security definer -- counts as the queue, whoever inserts
+security definer -- counts all endpoints, whoever inserts
 set search_path = ''
 as $$
 declare
@@ -116,23 +115,21 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('endpoints of ' || new.tenant_id, 0));
 
   if (select count(*) from public.webhook_endpoints where webhook_endpoints.tenant_id = new.tenant_id) >= most then
-    raise exception 'tenant_id: tenant % has % endpoints, at most % are allowed', new.tenant_id, most, most
-      using errcode = 'TWBIG', hint = 'Delete one that is not needed any more.';
+    raise exception 'tenant_id: tenant % has % endpoints, which is the limit', new.tenant_id, most
+      using errcode = 'TWBIG', hint = 'Delete one that is no longer needed.';
   end if;
 
   return new;
 end
 $$;
 
-create trigger count_endpoints
-before insert on public.webhook_endpoints
-for each row
-execute function tickwork.count_endpoints();
+create trigger count_endpoints before insert on public.webhook_endpoints
+for each row execute function tickwork.count_endpoints();
 
 select tickwork.guard_table(
   'public.webhook_endpoints',
   members => 'select', worker => 'select', service => 'select, insert, update, delete', queue => 'select, update'
 );
 
--- Whoever inserts or updates evaluates them.
+-- Called by constraints and generated columns, as the role that writes the row.
 select tickwork.open_verbs('service_role', array['hears_of_jobs', 'are_event_types']);

@@ -1,4 +1,4 @@
--- What happened, and whom it was told.
+-- What happened, and who was told.
 
 create table public.events (
   id uuid primary key default gen_random_uuid(),
@@ -9,13 +9,13 @@ create table public.events (
   occurred_at timestamptz not null default clock_timestamp()
 );
 
-comment on table public.events is 'What happened, for a tenant to read and for webhooks to tell.';
-comment on column public.events.type is 'Such as job.done or document.extracted.';
-comment on column public.events.aggregate is 'What it happened to, such as document:<id>.';
+comment on table public.events is 'What happened, for tenants to read and for webhooks to deliver.';
+comment on column public.events.type is 'For example job.done or document.extracted.';
+comment on column public.events.aggregate is 'What it happened to, for example document:<id>.';
 
 create index events_of_a_tenant on public.events (tenant_id, occurred_at, id);
 create index events_by_age on public.events (occurred_at);
--- For foreign keys that name the tenant as well: they look past row-level security.
+-- For foreign keys that include the tenant, because foreign keys bypass row-level security.
 create unique index events_of_their_tenant on public.events (tenant_id, id);
 
 create table public.webhook_deliveries (
@@ -43,10 +43,10 @@ create table public.webhook_deliveries (
   constraint delivered_has_a_time check ((status = 'delivered') = (delivered_at is not null))
 );
 
-comment on table public.webhook_deliveries is 'Each event for each endpoint that wants it, and what came of it.';
+comment on table public.webhook_deliveries is 'Each event for each endpoint that wants it, and how the delivery went.';
 comment on column public.webhook_deliveries.job_id is
   'The job that delivers it, and the only one that may; null while the tenant''s queue is full.';
-comment on column public.webhook_deliveries.response_body is 'The first 4 kB of what the endpoint answered.';
+comment on column public.webhook_deliveries.response_body is 'The first 4 kB of the response of the endpoint.';
 
 create unique index webhook_deliveries_of_an_event
 on public.webhook_deliveries (tenant_id, event_id, webhook_endpoint_id);

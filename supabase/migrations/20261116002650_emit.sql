@@ -1,10 +1,9 @@
--- An event and its deliveries are committed together with what made it happen, or not at all.
+-- An event and its deliveries are committed together with whatever caused it, or not at all.
 
 create function tickwork.add_event(tenant_id uuid, type text, aggregate text, payload jsonb)
 returns uuid
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   event public.events;
@@ -29,9 +28,7 @@ begin
   into delivery_ids
   from made;
 
-  if delivery_ids is not null then
-    perform tickwork.enqueue_deliveries(delivery_ids);
-  end if;
+  perform tickwork.enqueue_deliveries(delivery_ids);
 
   return event.id;
 end
@@ -45,12 +42,11 @@ create function tickwork.check_event(type text, aggregate text, payload jsonb)
 returns void
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
   if (length(check_event.type) <= 100 and check_event.type ~ '^[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*$') is not true then
-    raise exception 'type: must be words with dots between, not %', quote_nullable(left(check_event.type, 100))
-      using errcode = 'TWARG', hint = 'Such as invoice.paid, of at most 100 characters.';
+    raise exception 'type: must be words separated by dots, not %', quote_nullable(left(check_event.type, 100))
+      using errcode = 'TWARG', hint = 'For example invoice.paid, with at most 100 characters.';
   end if;
 
   perform tickwork.check_key('aggregate', check_event.aggregate);
@@ -62,9 +58,12 @@ create function tickwork.enqueue_deliveries(delivery_ids uuid[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
+  if enqueue_deliveries.delivery_ids is null then
+    return;
+  end if;
+
   perform tickwork.insert_new_jobs(array(
     select tickwork.new_job(
       webhook_deliveries.tenant_id,
@@ -79,7 +78,7 @@ begin
     join public.webhook_deliveries on webhook_deliveries.id = delivery.id
   ));
 exception
-  -- What happened has happened, and is not undone because too much waits: enqueue_late_deliveries tries again.
+  -- A full queue must not undo what has happened: enqueue_late_deliveries tries again later.
   when sqlstate 'TWFUL' or sqlstate 'TWTYP' then
     update public.webhook_deliveries
     set job_id = null
@@ -97,14 +96,13 @@ create function tickwork.enqueue_late_deliveries()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   late_tenant uuid := gen_random_uuid();
   has_wrapped boolean := false;
 begin
-  -- A hundred tenants at a time, however many deliveries each has, from somewhere in their order to the next: one whose
-  -- queue stays full must not keep the others waiting.
+  -- A hundred tenants at a time, however many deliveries each has, starting at a random one: a tenant whose queue stays
+  -- full must not keep the others waiting.
   for step in 1 .. 100 loop
     select webhook_deliveries.tenant_id into late_tenant
     from public.webhook_deliveries
@@ -129,7 +127,6 @@ create function tickwork.enqueue_late_deliveries_of(tenant_id uuid)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   most integer;
@@ -163,9 +160,7 @@ begin
   into delivery_ids
   from numbered;
 
-  if delivery_ids is not null then
-    perform tickwork.enqueue_deliveries(delivery_ids);
-  end if;
+  perform tickwork.enqueue_deliveries(delivery_ids);
 end
 $$;
 
@@ -176,10 +171,9 @@ create function tickwork.end_deliveries(job_ids uuid[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
-  -- Nearly always there is none: then nothing else is looked up, however many jobs have ended.
+  -- Usually there is none: then nothing else is looked up, however many jobs have ended.
   update public.webhook_deliveries
   set
     status = 'failed',
@@ -198,16 +192,16 @@ end
 $$;
 
 comment on function tickwork.end_deliveries is
-  'A delivery whose job has ended without success has failed, whether or not its handler could say so.';
+  'Marks deliveries as failed whose job has ended without success, whether or not its handler could do so.';
 
 
--- Who may say that something happened: the application's backend, and a worker for the tenant whose job it holds.
+-- Who may emit events: the application's backend, and a worker for the tenant whose job it holds.
 
 create function tickwork.emit_event(tenant_id uuid, type text, aggregate text, payload jsonb)
 returns uuid
 language plpgsql
 volatile
-security definer -- nobody may write events itself
+security definer -- nobody may write events directly
 set search_path = ''
 as $$
 begin
@@ -227,33 +221,23 @@ create function public.emit_event(tenant_id uuid, type text, aggregate text defa
 returns uuid
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.emit_event(
-    emit_event.tenant_id, emit_event.type, emit_event.aggregate, emit_event.payload
-  );
-$$;
+return tickwork.emit_event(tenant_id, type, aggregate, payload);
 
 comment on function public.emit_event is
-  '-> queued. Says that something happened: stores the event and enqueues deliver_webhook for each endpoint of the '
-  'tenant that wants it, in the caller''s transaction. Answers the event''s id. Raises TWTNT, TWARG, TWPAY, TWBIG.';
+  '-> queued. Records that something happened: stores the event and enqueues deliver_webhook for each endpoint of the '
+  'tenant that wants it, in the caller''s transaction. Returns the event''s id. Raises TWTNT, TWARG, TWPAY, TWBIG.';
 
 create function tickwork.emit_held_event(type text, aggregate text, payload jsonb)
 returns uuid
 language plpgsql
 volatile
-security definer -- nobody may write events itself
+security definer -- nobody may write events directly
 set search_path = ''
 as $$
-declare
-  tenant_id constant uuid := tickwork.held_tenant();
 begin
-  if tenant_id is null then
-    raise exception 'no job is held in this transaction'
-      using errcode = 'TWLSE', hint = 'Call hold_job first.';
-  end if;
-
-  return tickwork.add_event(tenant_id, emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
+  return tickwork.add_event(
+    tickwork.tenant_of_held_job(), emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload
+  );
 end
 $$;
 
@@ -261,14 +245,11 @@ create function public.emit_held_event(type text, aggregate text default null, p
 returns uuid
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.emit_held_event(emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload);
-$$;
+return tickwork.emit_held_event(type, aggregate, payload);
 
 comment on function public.emit_held_event is
-  '-> queued. As emit_event, for the tenant of the job held by hold_job in this transaction: what a handler writes '
-  'with its completion. Raises TWLSE, TWARG, TWPAY, TWBIG.';
+  '-> queued. Like emit_event, for the tenant of the job held by hold_job in this transaction: for events that a '
+  'handler writes with its completion. Raises TWLSE, TWARG, TWPAY, TWBIG.';
 
 select tickwork.open_verbs('service_role', array['emit_event']);
 select tickwork.open_verbs('tickwork_worker', array['emit_held_event']);

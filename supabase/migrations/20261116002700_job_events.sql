@@ -4,10 +4,9 @@ create function tickwork.is_heard_of(tenant_id uuid, type text, event_type text)
 returns boolean
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
-  -- Were there an event for each delivery, every delivery would bring another one.
+  -- If a delivery caused an event, every delivery would lead to another one.
   return is_heard_of.type <> 'deliver_webhook'
     and exists (
       select
@@ -24,17 +23,16 @@ end
 $$;
 
 comment on function tickwork.is_heard_of is
-  'Whether the tenant wants to hear of this event of a job, or, where none is given, of any.';
+  'Whether the tenant listens to this event of a job or, if none is given, to any.';
 
 create function tickwork.result_to_tell(result jsonb)
 returns jsonb
 language sql
 immutable
-set search_path = ''
 as $$
   select case
     when result_to_tell.result is null then '{}'
-    -- What would make the event's payload too large, too deep or unreadable must not undo the end of the job.
+    -- A result that is too large, too deep or unreadable for an event must not undo the end of the job.
     when octet_length(result_to_tell.result::text) > 32768
       or jsonb_path_exists(
         result_to_tell.result, 'strict $.**{31} ? (@.type() == "object" || @.type() == "array")'
@@ -46,13 +44,13 @@ as $$
 $$;
 
 comment on function tickwork.result_to_tell is
-  'What an event says of the result: the result itself, or that it is left out. Whoever may read it asks for it then.';
+  'The result as an event shows it: the result itself, or a note that it was left out. Receivers who may read the job '
+  'can then fetch it.';
 
 create function tickwork.emit_job_events(job_ids uuid[])
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   perform tickwork.add_event(

@@ -1,4 +1,4 @@
--- What an endpoint's answers mean for the deliveries that wait for it. The chart is in docs/design/webhook-delivery.md.
+-- What the responses of an endpoint mean for its waiting deliveries. The chart is in docs/design/webhook-delivery.md.
 
 create function tickwork.judge_endpoint(
   endpoint public.webhook_endpoints,
@@ -9,12 +9,11 @@ create function tickwork.judge_endpoint(
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   now_open constant boolean := judge_endpoint.verdict in ('down', 'throttled')
     and ((endpoint).breaker = 'open' or ((endpoint).failures >= 4 and judge_endpoint.verdict = 'down'));
-  -- What was under way when the breaker opened says nothing new.
+  -- An attempt that was under way when the breaker opened says nothing new.
   is_late constant boolean := (endpoint).breaker = 'open' and (endpoint).probe_at > clock_timestamp();
 begin
   if judge_endpoint.verdict = 'delivered' and (endpoint).breaker = 'closed' and (endpoint).failures = 0 then
@@ -34,14 +33,14 @@ begin
     when judge_endpoint.verdict = 'gone' then
       perform tickwork.disable_endpoint(endpoint, 'It answered 410 Gone');
     when (endpoint).failures >= 5 and (endpoint).failing_since < clock_timestamp() - interval '5 days' then
-      perform tickwork.disable_endpoint(endpoint, 'It has only failed for five days, most recently: ' || reason);
+      perform tickwork.disable_endpoint(endpoint, 'All attempts have failed for five days, most recently: ' || reason);
     when now_open and not is_late then
       perform tickwork.open_breaker(endpoint, judge_endpoint.retry_after_seconds, judge_endpoint.reason);
     when judge_endpoint.verdict = 'throttled' and not now_open then
       perform tickwork.hold_lane(
         tickwork.delivery_family(), (endpoint).tenant_id, tickwork.endpoint_lane((endpoint).id),
         clock_timestamp() + make_interval(secs => coalesce(judge_endpoint.retry_after_seconds, 60)),
-        'the endpoint asked for a pause'
+        'the endpoint asked to wait'
       );
     when judge_endpoint.verdict in ('delivered', 'refused') and (endpoint).breaker <> 'closed' then
       perform tickwork.close_breaker(endpoint);
@@ -52,8 +51,8 @@ end
 $$;
 
 comment on function tickwork.judge_endpoint is
-  'What follows from an attempt: delivered, down (no answer or a bad one), throttled (429), refused (another 4xx, so '
-  'it is up) or gone (410). Decides on the breaker, and on the endpoint that only fails.';
+  'What follows from an attempt: delivered, down (no response or a bad one), throttled (429), refused (another 4xx, so '
+  'the endpoint is up) or gone (410). Updates the breaker, and disables an endpoint that keeps failing.';
 
 create function tickwork.open_breaker(
   endpoint public.webhook_endpoints,
@@ -63,7 +62,6 @@ create function tickwork.open_breaker(
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   probes_made constant integer := case (endpoint).breaker when 'open' then (endpoint).probes + 1 else 0 end;
@@ -84,7 +82,7 @@ begin
   perform tickwork.limit_lane(tickwork.delivery_family(), (endpoint).tenant_id, lane, 1, null);
   perform tickwork.hold_lane(
     tickwork.delivery_family(), (endpoint).tenant_id, lane, clock_timestamp() + make_interval(secs => pause),
-    'the endpoint is down, and the next attempt finds out whether it is back: ' || rtrim(open_breaker.reason, '.')
+    'the endpoint is down, and the next attempt will show whether it is back: ' || rtrim(open_breaker.reason, '.')
   );
 end
 $$;
@@ -93,7 +91,6 @@ create function tickwork.close_breaker(endpoint public.webhook_endpoints)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   lane constant text := tickwork.endpoint_lane((endpoint).id);
@@ -122,7 +119,6 @@ create function tickwork.delivery_family()
 returns text
 language plpgsql
 stable
-set search_path = ''
 as $$
 begin
   return (select job_types.family from public.job_types where job_types.key = 'deliver_webhook');
@@ -133,7 +129,6 @@ create function tickwork.disable_endpoint(endpoint public.webhook_endpoints, rea
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   update public.webhook_endpoints
@@ -146,7 +141,7 @@ begin
     (endpoint).tenant_id,
     'webhook_endpoint.disabled',
     'webhook_endpoint:' || (endpoint).id,
-    -- Not the URL, which may hold a token: it would be told to the other endpoints.
+    -- Without the URL, which may contain a token: the event goes to the other endpoints.
     jsonb_build_object(
       'webhook_endpoint_id', (endpoint).id,
       'description', (endpoint).description,
@@ -156,16 +151,15 @@ begin
 end
 $$;
 
-comment on function tickwork.disable_endpoint is
-  'Sends it nothing more, and tells its owner by an event.';
+comment on function tickwork.disable_endpoint is 'Stops deliveries to the endpoint, and tells its owner by an event.';
 
 
--- An endpoint that is disabled or deleted leaves nothing that would still be sent; one that is enabled starts afresh.
+-- Nothing more is sent to an endpoint that is disabled or deleted; one that is enabled again starts afresh.
 
 create function tickwork.follow_endpoint()
 returns trigger
 language plpgsql
-security definer -- nobody may touch jobs, secrets and the rules of lanes
+security definer -- nobody may write jobs, secrets and lane rules
 set search_path = ''
 as $$
 declare
@@ -196,10 +190,8 @@ begin
 end
 $$;
 
-create trigger follow_endpoint
-after delete on public.webhook_endpoints
-for each row
-execute function tickwork.follow_endpoint();
+create trigger follow_endpoint after delete on public.webhook_endpoints
+for each row execute function tickwork.follow_endpoint();
 
 create trigger follow_status
 after update of status on public.webhook_endpoints

@@ -1,4 +1,4 @@
--- What came of an attempt to deliver.
+-- How an attempt to deliver went.
 
 create function tickwork.note_delivery(
   webhook_delivery_id uuid,
@@ -14,7 +14,7 @@ create function tickwork.note_delivery(
 returns void
 language plpgsql
 volatile
-security definer -- the worker may not write deliveries, endpoints and the rules of lanes itself
+security definer -- the worker may not write deliveries, endpoints and lane rules directly
 set search_path = ''
 as $$
 declare
@@ -22,10 +22,10 @@ declare
 begin
   if (note_delivery.verdict in ('delivered', 'down', 'throttled', 'refused', 'gone')) is not true then
     raise exception 'verdict: must be delivered, down, throttled, refused or gone'
-      using errcode = 'TWARG', hint = 'docs/design/webhook-delivery.md says what each means.';
+      using errcode = 'TWARG', hint = 'docs/design/webhook-delivery.md explains each of them.';
   end if;
 
-  -- Before the delivery: whoever deletes an endpoint locks the two in this order.
+  -- The endpoint before the delivery: deleting an endpoint locks them in this order.
   select webhook_endpoints.* into endpoint
   from public.webhook_endpoints
   where webhook_endpoints.id = (
@@ -60,7 +60,7 @@ begin
     delivered_at = case note_delivery.verdict when 'delivered' then clock_timestamp() end
   where webhook_deliveries.id = note_delivery.webhook_delivery_id;
 
-  -- One that was disabled meanwhile has nothing more to be judged by.
+  -- An endpoint that was disabled in the meantime is no longer judged.
   if endpoint.status = 'active' then
     perform tickwork.judge_endpoint(
       endpoint,
@@ -86,35 +86,24 @@ create function public.note_delivery(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.note_delivery(
-    note_delivery.webhook_delivery_id,
-    note_delivery.verdict,
-    note_delivery.http_status,
-    note_delivery.response_headers,
-    note_delivery.response_body,
-    note_delivery.latency_ms,
-    note_delivery.error_code,
-    note_delivery.error_message,
-    note_delivery.retry_after_seconds
-  );
-$$;
+return tickwork.note_delivery(
+  webhook_delivery_id, verdict, http_status, response_headers, response_body, latency_ms, error_code, error_message,
+  retry_after_seconds
+);
 
 comment on function public.note_delivery is
-  'running -> running. What came of an attempt to deliver, by the delivery''s own job, inside a transaction that '
-  'called hold_job: delivered, down, throttled, refused or gone. What follows for the endpoint is decided here. '
-  'Raises TWDLV, TWARG.';
+  'running -> running. Records how an attempt to deliver went: delivered, down, throttled, refused or gone. Called by '
+  'the delivery''s own job, inside a transaction that called hold_job. Decides what follows for the endpoint. Raises '
+  'TWDLV, TWARG.';
 
 create function tickwork.raise_no_delivery(webhook_delivery_id uuid)
 returns void
 language plpgsql
 immutable
-set search_path = ''
 as $$
 begin
   raise exception 'webhook_delivery_id: there is no delivery %', coalesce(webhook_delivery_id::text, 'null')
-    using errcode = 'TWDLV', hint = 'webhook_deliveries shows those that you may see.';
+    using errcode = 'TWDLV', hint = 'webhook_deliveries shows the deliveries that you may see.';
 end
 $$;
 

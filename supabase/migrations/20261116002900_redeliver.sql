@@ -1,15 +1,14 @@
--- Deliveries made again or for a test: failed, delivered -> pending.
+-- Deliveries that are repeated or made as a test: failed, delivered -> pending.
 
 create function tickwork.redeliver_webhook(webhook_delivery_id uuid)
 returns public.webhook_deliveries
 language plpgsql
 volatile
-security definer -- members may not write deliveries themselves
+security definer -- members may not write deliveries directly
 set search_path = ''
 as $$
 declare
   delivery public.webhook_deliveries;
-  endpoint public.webhook_endpoints;
 begin
   select * into delivery
   from public.webhook_deliveries
@@ -20,12 +19,11 @@ begin
     perform tickwork.raise_no_delivery(redeliver_webhook.webhook_delivery_id);
   end if;
 
-  endpoint := tickwork.lock_endpoint_for_caller(delivery.webhook_endpoint_id);
+  perform tickwork.lock_endpoint_for_caller(delivery.webhook_endpoint_id);
 
-  if endpoint.status <> 'active' or not exists (select from tickwork.redeliver(array[delivery.id])) then
-    raise exception 'delivery % cannot be made again: %', delivery.id,
-      case endpoint.status when 'active' then 'it is still pending' else 'its endpoint is disabled' end
-      using errcode = 'TWSTA', hint = 'Wait for its next attempt, or enable the endpoint.';
+  if not exists (select from tickwork.redeliver(array[delivery.id])) then
+    raise exception 'delivery % is still pending', delivery.id
+      using errcode = 'TWSTA', hint = 'Wait for its next attempt.';
   end if;
 
   select * into delivery
@@ -40,20 +38,16 @@ create function public.redeliver_webhook(webhook_delivery_id uuid)
 returns public.webhook_deliveries
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.redeliver_webhook(redeliver_webhook.webhook_delivery_id);
-$$;
+return tickwork.redeliver_webhook(webhook_delivery_id);
 
 comment on function public.redeliver_webhook is
-  '-> queued. Makes a delivery that was delivered or has failed once more, under the same ids. Raises TWDLV, TWSTA.';
+  '-> queued. Repeats a delivery that was delivered or has failed, under the same ids. Raises TWDLV, TWSTA.';
 
 create function tickwork.redeliver_webhooks(webhook_endpoint_id uuid, since timestamptz, only_failed boolean)
 returns integer
 language plpgsql
 volatile
-security definer -- members may not write deliveries themselves
+security definer -- members may not write deliveries directly
 set search_path = ''
 as $$
 declare
@@ -62,11 +56,6 @@ declare
   );
 begin
   perform tickwork.check_run_at(redeliver_webhooks.since);
-
-  if endpoint.status <> 'active' then
-    raise exception 'endpoint % is disabled', endpoint.id
-      using errcode = 'TWSTA', hint = 'Enable it first.';
-  end if;
 
   return (
     select count(*)
@@ -93,22 +82,16 @@ create function public.redeliver_webhooks(
 returns integer
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.redeliver_webhooks(
-    redeliver_webhooks.webhook_endpoint_id, redeliver_webhooks.since, redeliver_webhooks.only_failed
-  );
-$$;
+return tickwork.redeliver_webhooks(webhook_endpoint_id, since, only_failed);
 
 comment on function public.redeliver_webhooks is
-  '-> queued. Makes all deliveries of an endpoint since a time once more that have failed, or, with only_failed => '
-  'false, those that were delivered too; at most 10,000, and answers how many. Raises TWEND, TWSTA, TWRUN.';
+  '-> queued. Repeats the failed deliveries of an endpoint since a time or, with only_failed => false, the delivered '
+  'ones too; at most 10,000. Returns how many. Raises TWEND, TWSTA, TWRUN.';
 
 create function tickwork.redeliver(delivery_ids uuid[])
 returns setof uuid
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   again uuid[];
@@ -129,9 +112,7 @@ begin
   into again
   from put_back;
 
-  if again is not null then
-    perform tickwork.enqueue_deliveries(again);
-  end if;
+  perform tickwork.enqueue_deliveries(again);
 
   return query
   select *
@@ -143,7 +124,6 @@ create function tickwork.lock_endpoint_for_caller(webhook_endpoint_id uuid)
 returns public.webhook_endpoints
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   endpoint public.webhook_endpoints;
@@ -154,11 +134,16 @@ begin
     and tickwork.may_act_for(webhook_endpoints.tenant_id)
   for no key update;
 
-  -- The same answer for a foreign and a missing one: ids are nobody else's business.
+  -- The same error for a foreign endpoint as for a missing one, so that nobody learns which ids exist.
   if not found then
     raise exception 'webhook_endpoint_id: there is no endpoint %',
       coalesce(lock_endpoint_for_caller.webhook_endpoint_id::text, 'null')
-      using errcode = 'TWEND', hint = 'webhook_endpoints shows those that you may see.';
+      using errcode = 'TWEND', hint = 'webhook_endpoints shows the endpoints that you may see.';
+  end if;
+
+  if endpoint.status <> 'active' then
+    raise exception 'endpoint % is disabled', endpoint.id
+      using errcode = 'TWSTA', hint = 'Enable it first.';
   end if;
 
   perform tickwork.wait_for_disk();
@@ -170,18 +155,13 @@ create function tickwork.test_webhook(webhook_endpoint_id uuid)
 returns public.webhook_deliveries
 language plpgsql
 volatile
-security definer -- members may not write events themselves
+security definer -- members may not write events directly
 set search_path = ''
 as $$
 declare
   endpoint constant public.webhook_endpoints := tickwork.lock_endpoint_for_caller(test_webhook.webhook_endpoint_id);
   delivery public.webhook_deliveries;
 begin
-  if endpoint.status <> 'active' then
-    raise exception 'endpoint % is disabled', endpoint.id
-      using errcode = 'TWSTA', hint = 'Enable it first.';
-  end if;
-
   with event as (
     insert into public.events (tenant_id, type, aggregate, payload)
     values (
@@ -204,15 +184,11 @@ create function public.test_webhook(webhook_endpoint_id uuid)
 returns public.webhook_deliveries
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.test_webhook(test_webhook.webhook_endpoint_id);
-$$;
+return tickwork.test_webhook(webhook_endpoint_id);
 
 comment on function public.test_webhook is
-  '-> queued. Sends the event webhook_endpoint.test to one endpoint, whatever its filters say, and answers the '
-  'delivery. Raises TWEND, TWSTA.';
+  '-> queued. Sends the event webhook_endpoint.test to one endpoint, whatever its filters, and returns the delivery. '
+  'Raises TWEND, TWSTA.';
 
 select tickwork.open_verbs('authenticated, service_role', array[
   'redeliver_webhook', 'redeliver_webhooks', 'test_webhook'

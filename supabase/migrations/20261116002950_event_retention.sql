@@ -4,13 +4,12 @@ create function tickwork.delete_events(ids uuid[])
 returns integer
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   locked uuid[];
   deleted integer;
 begin
-  -- A delivery that somebody is changing keeps its event: nobody waits for it.
+  -- An event whose delivery is being changed is kept: nobody waits for it.
   locked := array(
     select webhook_deliveries.id
     from unnest(delete_events.ids) as old(id)
@@ -38,13 +37,13 @@ end
 $$;
 
 comment on function tickwork.delete_events is
-  'Deletes those of the events of which nothing is to be delivered any more, with their deliveries. Returns how many.';
+  'Deletes those of the events that have no pending deliveries, with their deliveries. Returns how many.';
 
 create function tickwork.purge_events(older_than interval, batch_size integer)
 returns integer
 language plpgsql
 volatile
-security definer -- nobody may delete events itself
+security definer -- nobody may delete events directly
 set search_path = ''
 as $$
 begin
@@ -72,17 +71,15 @@ create function public.purge_events(older_than interval, batch_size integer defa
 returns integer
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.purge_events(purge_events.older_than, purge_events.batch_size);
-$$;
+return tickwork.purge_events(older_than, batch_size);
 
 comment on function public.purge_events is
-  '-> gone. Deletes one batch of the events that happened so long ago, with their deliveries, the oldest first, and '
-  'returns how many. What is still to be delivered stays. Call it again until it returns 0. Raises TWARG.';
+  '-> gone. Deletes one batch of the events that happened longer ago than older_than, with their deliveries, the '
+  'oldest first, and returns how many. Events with pending deliveries are kept. Call it again until it returns 0. '
+  'Raises TWARG.';
 
 
--- Every tick looks at a portion of the old events, from where the last one stopped, and begins anew at the end.
+-- Every tick looks at a portion of the old events, starting where the last one stopped, and starts over at the end.
 
 create table tickwork.event_purge (
   purged_at timestamptz not null default '-infinity',
@@ -90,7 +87,7 @@ create table tickwork.event_purge (
 );
 
 comment on table tickwork.event_purge is
-  'When somebody last looked for events that were kept long enough, and how far that has come. One row.';
+  'When events that have been kept long enough were last looked for, and how far that got. One row.';
 
 insert into tickwork.event_purge default values;
 
@@ -100,7 +97,6 @@ create function tickwork.purge_event_portion()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   batch_size constant integer := 200;
@@ -138,7 +134,7 @@ end
 $$;
 
 comment on function tickwork.purge_event_portion is
-  '-> gone. Looks at 200 events that happened 30 days ago or before, at most once in 30 seconds, and deletes those of '
-  'which nothing is to be delivered any more.';
+  '-> gone. Looks at 200 events that are at least 30 days old, at most once every 30 seconds, and deletes those that '
+  'have no pending deliveries.';
 
 select tickwork.open_verbs('service_role', array['purge_events']);

@@ -1,5 +1,5 @@
--- Connectors: cloud drives that a tenant has connected, and how far each folder has been read. Their tokens are in the
--- safe, as secrets of connector:<id>.
+-- Connectors: cloud drives that a tenant has connected, and how far each folder has been read. Their tokens are stored
+-- as secrets of connector:<id>.
 
 create table public.connectors (
   id uuid primary key default gen_random_uuid(),
@@ -22,34 +22,33 @@ create table public.connectors (
   constraint status_is_known check (status in ('active', 'reauthorize', 'disabled')),
   constraint account_id_is_1_to_200_bytes check (octet_length(account_id) between 1 and 200),
   constraint watch_url_is_safe check (watch_url ~ '^https://[!-~]+$' and length(watch_url) <= 2000),
-  constraint what_leaves_the_house_needs_consent check (
+  constraint sending_to_a_third_party_needs_consent check (
     extract is null or extract = 'local' or consent_given_at is not null
   )
 );
 
 comment on table public.connectors is
-  'Cloud drives of the tenants. The service adds, changes and removes them; members read.';
+  'Cloud drives of the tenants. The service adds, changes and removes them; members may read them.';
 comment on column public.connectors.status is
-  'reauthorize: the provider no longer takes its token, somebody has to connect it again. disabled: by hand.';
+  'reauthorize: the provider no longer accepts its token, and somebody has to connect it again. disabled: switched off '
+  'by hand.';
 comment on column public.connectors.account_id is
-  'Who it is at the provider: the notifications of Dropbox name nothing else. Filled in by check_connector.';
+  'The account at the provider: notifications from Dropbox name nothing else. Filled in by check_connector.';
 comment on column public.connectors.extract is
-  'The engine that reads each imported document, or null for none.';
+  'The engine that extracts the text of each imported document; null means none.';
 comment on column public.connectors.consent_given_at is
-  'When somebody agreed that imported documents are sent to the third party behind the engine.';
+  'When somebody agreed to send imported documents to the third party behind the engine.';
 comment on column public.connectors.watch_url is
-  'Where the provider sends notifications: /notifications/<provider> of the import function, as the world sees it.';
+  'Where the provider sends notifications: the public URL of /notifications/<provider> of the import function.';
 comment on column public.connectors.watched_until is 'When its subscription ends, unless watch_connector renews it.';
 
 create index connectors_of_a_tenant on public.connectors (tenant_id, created_at, id);
--- For foreign keys that name the tenant as well: they look past row-level security.
+-- For foreign keys that include the tenant, because foreign keys bypass row-level security.
 create unique index connectors_of_their_tenant on public.connectors (tenant_id, id);
 create index connectors_by_account on public.connectors (provider, account_id) where account_id is not null;
 
-create trigger note_update
-before update on public.connectors
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.connectors
+for each row execute function tickwork.note_update();
 
 create table public.connector_folders (
   connector_id uuid not null,
@@ -64,17 +63,18 @@ create table public.connector_folders (
   constraint remote_path_is_up_to_2000_bytes check (octet_length(remote_path) <= 2000)
 );
 
-comment on table public.connector_folders is 'The folders that were imported, and how far their changes were read.';
-comment on column public.connector_folders.remote_path is 'As the import named it; empty is the whole drive.';
+comment on table public.connector_folders is
+  'The folders that have been imported, and how far their changes have been read.';
+comment on column public.connector_folders.remote_path is 'As given in the import; empty means the whole drive.';
 comment on column public.connector_folders.cursor is
-  'The provider''s word for it, saved together with the items that it led to; null is the beginning.';
-comment on column public.connector_folders.is_listed is 'Whether the listing that was begun has come to its end.';
+  'The provider''s cursor, saved together with the items that it led to; null means the beginning.';
+comment on column public.connector_folders.is_listed is 'Whether the listing has been completed.';
 
 select tickwork.guard_table(
   'public.connectors',
   members => 'select', worker => 'select, update', service => 'select, insert, update, delete', queue => 'select'
 );
--- Not for members: a cursor is of use to imports only.
+-- Not for members: only imports need a cursor.
 select tickwork.guard_table(
   'public.connector_folders',
   worker => 'select, insert, update', service => 'select, insert, update, delete', queue => 'select'
@@ -89,11 +89,11 @@ return 'connector:' || connector_id::text;
 create function tickwork.make_lane_of_connector()
 returns trigger
 language plpgsql
-security definer -- nobody may touch the rules of lanes
+security definer -- nobody may write lane rules
 set search_path = ''
 as $$
 begin
-  -- Two imports of one drive at once would read the same changes, and providers count that against it.
+  -- Two concurrent imports of one drive would read the same changes, which counts towards the provider's rate limits.
   perform tickwork.limit_lane('import', new.tenant_id, tickwork.connector_lane(new.id), 1, null);
 
   return null;
@@ -103,7 +103,7 @@ $$;
 create function tickwork.forget_connector()
 returns trigger
 language plpgsql
-security definer -- nobody may touch secrets and the rules of lanes
+security definer -- nobody may write secrets and lane rules
 set search_path = ''
 as $$
 begin
@@ -117,12 +117,8 @@ begin
 end
 $$;
 
-create trigger make_lane
-after insert on public.connectors
-for each row
-execute function tickwork.make_lane_of_connector();
+create trigger make_lane after insert on public.connectors
+for each row execute function tickwork.make_lane_of_connector();
 
-create trigger forget_connector
-after delete on public.connectors
-for each row
-execute function tickwork.forget_connector();
+create trigger forget_connector after delete on public.connectors
+for each row execute function tickwork.forget_connector();

@@ -1,4 +1,4 @@
--- What lies in the connected drives: each file once, by the provider's own id, and which document it has become.
+-- The files of connected drives: each one once, by the provider's own id, and the document that it has become.
 
 create table public.imported_items (
   connector_id uuid not null,
@@ -35,28 +35,26 @@ create table public.imported_items (
 );
 
 comment on table public.imported_items is
-  'The files of connected drives, as their providers know them, and the documents that they have become.';
+  'The files of connected drives, as their providers describe them, and the documents that they have become.';
 comment on column public.imported_items.folder is 'The remote_path of the import that found it.';
 comment on column public.imported_items.revision is
-  'Which content it is about, in the provider''s words: where it has been imported, it is not fetched again.';
+  'The version of the content, as the provider names it. A version that has been imported is not fetched again.';
 comment on column public.imported_items.status is
-  'pending: to be fetched. imported: it is document_id. known: the tenant had these bytes before, as document_id. '
-  'skipped: no file that could be fetched. failed: see reason; the next import of the folder tries again. '
-  'gone: deleted there, its document stays.';
-comment on column public.imported_items.job_id is 'The job that has decided on the status.';
-comment on column public.imported_items.is_handed_on is 'Whether its document has been handed on to the next job.';
+  'pending: to be fetched. imported: it has become document_id. known: the tenant already had these bytes, as '
+  'document_id. skipped: not a file that can be fetched. failed: see reason; the next import of the folder tries '
+  'again. gone: deleted at the provider; its document stays.';
+comment on column public.imported_items.job_id is 'The job that set the status.';
+comment on column public.imported_items.is_handed_on is 'Whether its document has been passed on to the next job.';
 
--- None with a path or a name: an index takes no value that is longer than some 2,700 bytes.
+-- None on a path or a name: an index entry cannot be longer than about 2,700 bytes.
 create index items_to_fetch on public.imported_items (connector_id, folder, tries, item_id) where status = 'pending';
 create index failed_items on public.imported_items (connector_id, folder) where status = 'failed';
 create index items_to_hand_on on public.imported_items (connector_id) where not is_handed_on;
 create index items_of_a_job on public.imported_items (job_id, status);
 create index items_of_a_document on public.imported_items (tenant_id, document_id);
 
-create trigger note_update
-before update on public.imported_items
-for each row
-execute function tickwork.note_update();
+create trigger note_update before update on public.imported_items
+for each row execute function tickwork.note_update();
 
 select tickwork.guard_table(
   'public.imported_items',

@@ -1,11 +1,11 @@
--- -> queued, for a connector: because somebody wants it, or because the provider says that something has changed.
+-- -> queued, for a connector: because somebody asks for it, or because the provider reports a change.
 
 insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
 values
-  ('check_connector', 'import', 'See whether a provider still takes the token of a connector', 60, 'member'),
-  ('watch_connector', 'import', 'Have a provider notify us of changes', 60, 'member');
+  ('check_connector', 'import', 'Check that a provider still accepts the token of a connector', 60, 'member'),
+  ('watch_connector', 'import', 'Subscribe to a provider''s change notifications', 60, 'member');
 
--- Each attempt goes on where the last one was: a worker that is stopped often is no reason to give up.
+-- Each attempt continues where the last one stopped: a worker that is stopped often is not a reason to give up.
 update public.job_types
 set
   max_attempts = 15,
@@ -22,7 +22,6 @@ create function tickwork.enqueue_import(
 returns tickwork.enqueued_jobs
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   payload constant jsonb := jsonb_strip_nulls(jsonb_build_object(
@@ -32,7 +31,7 @@ declare
   key text;
   job tickwork.enqueued_jobs;
 begin
-  -- One that runs may have read the changes before this request: another one waits behind it, and no third.
+  -- A running import may have read the changes before this request, so a second one waits behind it, but no third.
   foreach key in array array[usual_key, usual_key || ' next']
   loop
     select * into job
@@ -57,7 +56,7 @@ create function tickwork.request_import(connector_id uuid, remote_path text, fil
 returns tickwork.enqueued_jobs
 language plpgsql
 volatile
-security definer -- clients choose neither the lane nor the keys
+security definer -- clients may choose neither the lane nor the keys
 set search_path = ''
 as $$
 declare
@@ -69,10 +68,10 @@ begin
   where connectors.id = request_import.connector_id
     and tickwork.may_act_for(connectors.tenant_id);
 
-  -- The same answer for a foreign and a missing connector: ids are nobody else's business.
+  -- The same error for a foreign connector as for a missing one, so that nobody learns which ids exist.
   if not found then
     raise exception 'connector_id: there is no connector %', coalesce(request_import.connector_id::text, 'null')
-      using errcode = 'TWCTR', hint = 'connectors shows those that you may see.';
+      using errcode = 'TWCTR', hint = 'connectors shows the connectors that you may see.';
   end if;
 
   if jsonb_typeof(request_import.files) <> 'array'
@@ -83,7 +82,7 @@ begin
   end if;
 
   if connector.status <> 'active' then
-    raise exception 'connector_id: the connector is %, it takes no imports', connector.status
+    raise exception 'connector_id: the connector is % and accepts no imports', connector.status
       using errcode = 'TWARG', hint = 'Connect it again, or set its status to active.';
   end if;
 
@@ -93,7 +92,7 @@ begin
     connector, request_import.remote_path, request_import.files, request_import.priority, 'manual'
   );
 
-  -- Anybody of the tenant may have given another job that key.
+  -- Any member of the tenant may have given that key to another job.
   if job.type <> 'import_' || connector.provider or job.payload ->> 'connector_id' <> connector.id::text then
     raise exception 'connector_id: another job holds the dedupe_key %', quote_literal(job.dedupe_key)
       using errcode = 'TWDUP', hint = 'Try again when that job has ended.';
@@ -112,30 +111,24 @@ create function public.request_import(
 returns tickwork.enqueued_jobs
 language sql
 volatile
-set search_path = ''
-as $$
-  select *
-  from tickwork.request_import(
-    request_import.connector_id, request_import.remote_path, request_import.files, request_import.priority
-  );
-$$;
+return tickwork.request_import(connector_id, remote_path, files, priority);
 
 comment on function public.request_import is
-  '-> queued. Imports what is new below remote_path of a connected drive (empty is all of it, null all that was '
-  'imported before), or just the files. While the same is queued, a second request answers it; while it runs, one more '
-  'waits behind it. Raises TWCTR, TWARG, TWDUP and what enqueue_job raises.';
+  '-> queued. Imports what is new below remote_path of a connected drive (empty means all of it, null all folders '
+  'imported before), or only the given files. While the same import is queued, a second request returns it; while it '
+  'is running, one more waits behind it. Raises TWCTR, TWARG, TWDUP and what enqueue_job raises.';
 
 create function tickwork.note_changes(provider text, account_ids text[], connector_ids uuid[])
 returns void
 language plpgsql
 volatile
-security definer -- a notification comes to the function and not to a job, and may be of any tenant
+security definer -- a notification is received outside of any job, and may concern any tenant
 set search_path = ''
 as $$
 declare
   connector public.connectors;
 begin
-  -- Only where something was imported before: a notification says that there is news, not what is wanted of it.
+  -- Only connectors that were imported before: a notification says that something changed, not what is wanted.
   for connector in
     select connectors.*
     from public.connectors
@@ -155,7 +148,7 @@ begin
     begin
       perform tickwork.enqueue_import(connector, null, null, 0, 'event');
     exception
-      -- A tenant that has no room must not cost the others their hint.
+      -- A tenant with a full queue must not cost the others their notification.
       when sqlstate 'TWFUL' or sqlstate 'TWTYP' or sqlstate 'TWDUP' then
         null;
     end;
@@ -171,14 +164,11 @@ create function public.note_changes(
 returns void
 language sql
 volatile
-set search_path = ''
-as $$
-  select tickwork.note_changes(note_changes.provider, note_changes.account_ids, note_changes.connector_ids);
-$$;
+return tickwork.note_changes(provider, account_ids, connector_ids);
 
 comment on function public.note_changes is
-  '-> queued. What a verified notification of a provider leads to: one import for each active connector that is meant, '
-  'of the folders that were imported before. Answers nothing, whether or not there is such a connector.';
+  '-> queued. Handles a verified notification from a provider: enqueues one import for each active connector '
+  'concerned, of the folders that were imported before. Returns nothing, whether or not there is such a connector.';
 
 select tickwork.open_verbs('authenticated, service_role', array['request_import']);
 select tickwork.open_verbs('tickwork_worker, service_role', array['note_changes']);

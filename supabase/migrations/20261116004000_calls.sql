@@ -1,5 +1,5 @@
--- How functions are woken over HTTP: by a tick of pg_cron and by an insert, both through pg_net, both signed.
--- `tickwork cron install` adds what belongs to the extensions, see supabase/cron.sql.
+-- How functions are woken over HTTP: by a tick of pg_cron and by an insert, both signed and sent through pg_net.
+-- `tickwork cron install` adds what needs the extensions, see supabase/cron.sql.
 
 create table tickwork.functions (
   family text primary key,
@@ -38,12 +38,13 @@ create table tickwork.call_secrets (
   constraint secret_is_long check (secret ~ '^[!-~]{32,}$')
 );
 
-comment on table tickwork.functions is 'Where the function of a family is, and how many calls a tick asks for at most.';
+comment on table tickwork.functions is
+  'The URL of the function of each family, and how many calls a tick makes at most.';
 comment on table tickwork.call_tokens is
-  'Each is good for one call by an insert every five seconds, so that a burst of inserts makes a handful of calls.';
+  'Each allows one call by an insert every five seconds, so that a burst of inserts makes only a few calls.';
 comment on table tickwork.ticks is
-  'That cron was here, how many jobs it found due, up to the limit, and what it asked for.';
-comment on table tickwork.call_secrets is 'What calls are signed with, where there is no Supabase Vault.';
+  'When cron ticked, how many due jobs it found, up to the limit, and which calls it requested.';
+comment on table tickwork.call_secrets is 'What calls are signed with if there is no Supabase Vault.';
 
 select tickwork.guard_table(inner_table)
 from unnest(array[
@@ -51,17 +52,16 @@ from unnest(array[
 ]::regclass[]) as inner_table;
 
 
--- HMAC-SHA256 (RFC 2104), because not every server has pgcrypto.
+-- HMAC-SHA256 (RFC 2104), since not every server has pgcrypto.
 
 create function tickwork.hmac_sha256(key bytea, message bytea)
 returns bytea
 language plpgsql
 immutable
 strict
-set search_path = ''
 as $$
 declare
-  -- What is longer than a block is hashed first; what is shorter is filled up with zeros.
+  -- A key that is longer than a block is hashed first; a shorter one is padded with zeros.
   block constant bytea := case
     when octet_length(hmac_sha256.key) > 64 then sha256(hmac_sha256.key)
     else hmac_sha256.key
@@ -82,13 +82,12 @@ create function tickwork.call_secret()
 returns text
 language plpgsql
 stable
-set search_path = ''
 as $$
 declare
   found_secret text;
 begin
   if to_regclass('vault.decrypted_secrets') is not null then
-    -- By format and not as a constant, which a linter would look up on servers that have no Vault.
+    -- By format rather than as a constant: a linter would look for the table on servers without Vault.
     execute format('select decrypted_secret from %I.decrypted_secrets where name = $1', 'vault')
     into found_secret
     using 'tickwork_hmac_secret';
@@ -98,9 +97,9 @@ begin
     where call_secrets.key = 'tickwork_hmac_secret';
   end if;
 
-  -- pg_net would leave a header that is null out, and send the call unsigned.
+  -- pg_net would drop a null header and send the call unsigned.
   if coalesce(found_secret, '') = '' then
-    raise exception 'the secret tickwork_hmac_secret is missing, and no call is sent unsigned'
+    raise exception 'the secret tickwork_hmac_secret is missing, and calls are never sent unsigned'
       using errcode = 'TWCRN', hint = 'Set TICKWORK_HMAC_SECRET and run `tickwork cron install`.';
   end if;
 
@@ -112,17 +111,16 @@ create function tickwork.call_function(target tickwork.functions)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   signed_at constant text := extract(epoch from clock_timestamp())::bigint::text;
-  -- No two calls are the same, so that a function can refuse one that somebody sends again.
+  -- No two calls are the same, so that a function can refuse a replayed one.
   nonce constant text := replace(gen_random_uuid()::text, '-', '');
   signature text;
   request_id bigint;
 begin
   if to_regprocedure('tickwork.send_call(text,jsonb,integer)') is null then
-    raise exception 'nothing can send a call'
+    raise exception 'there is no way to send a call'
       using errcode = 'TWCRN', hint = 'Run `tickwork cron install` on a server with pg_net.';
   end if;
 
@@ -149,6 +147,7 @@ $$;
 
 comment on function tickwork.hmac_sha256 is 'HMAC-SHA256 of a message.';
 comment on function tickwork.call_secret is
-  'What calls are signed with: from Supabase Vault, or where there is none from call_secrets. Raises TWCRN.';
+  'What calls are signed with: from Supabase Vault, or from call_secrets if there is no Vault. Raises TWCRN.';
 comment on function tickwork.call_function is
-  'Asks pg_net for one signed call of a function when this transaction commits. Answers its id there. Raises TWCRN.';
+  'Asks pg_net to call a function once, with a signature, when this transaction commits. Returns the id of the request '
+  'in pg_net. Raises TWCRN.';

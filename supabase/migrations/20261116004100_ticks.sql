@@ -1,10 +1,9 @@
--- When functions are called: as often as cron ticks and something is due, and at once when a job is inserted.
+-- When functions are called: at every tick of cron if something is due, and at once when a job is inserted.
 
 create function tickwork.count_due(family text, most integer)
 returns integer
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   types constant text[] := array(
@@ -43,7 +42,7 @@ create function tickwork.tick(family text, jitter_seconds double precision defau
 returns integer
 language plpgsql
 volatile
-security definer -- nobody else may touch the tables of the queue
+security definer -- nobody else may access the tables of the queue
 set search_path = ''
 as $$
 declare
@@ -51,7 +50,7 @@ declare
   due integer;
   requests bigint[] := array[]::bigint[];
 begin
-  -- All families tick at the same moment otherwise.
+  -- Otherwise all families would tick at the same moment.
   perform pg_sleep(random() * tick.jitter_seconds);
 
   select * into target
@@ -60,10 +59,10 @@ begin
 
   if not found then
     raise exception 'the URL of the function of family % is missing', quote_nullable(tick.family)
-      using errcode = 'TWCRN', hint = 'Name it in `tickwork cron install`.';
+      using errcode = 'TWCRN', hint = 'Pass it to `tickwork cron install`.';
   end if;
 
-  -- Asked for although nothing may be due: what is missing should show before it is needed.
+  -- Read even if nothing is due: if it is missing, that should show before it is needed.
   perform tickwork.call_secret();
   perform tickwork.tick_family(tick.family, 1000);
   perform tickwork.ring_alarms(tick.family, 1000);
@@ -85,7 +84,6 @@ create function tickwork.wake_function(target tickwork.functions)
 returns bigint
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   token integer;
@@ -116,7 +114,7 @@ begin
 
   return sent;
 exception
-  -- The job matters and the call is a hint: the next tick says what is wrong.
+  -- A failed call must not undo the insert: the next tick reports what is wrong.
   when others then
     raise warning 'tickwork: the function of family % was not called: %', wake_function.target.family, sqlerrm;
 
@@ -127,13 +125,13 @@ $$;
 create function tickwork.wake_functions()
 returns trigger
 language plpgsql
-security definer -- nobody else may touch the tables of the queue
+security definer -- nobody else may access the tables of the queue
 set search_path = ''
 as $$
 declare
   target tickwork.functions;
 begin
-  -- In a burst no token is free, and this one look is all that it costs.
+  -- In a burst no token is free, and this one lookup is all that it costs.
   for target in
     select functions.*
     from tickwork.functions
@@ -161,7 +159,7 @@ create function tickwork.forget_ticks()
 returns integer
 language plpgsql
 volatile
-security definer -- nobody else may touch the tables of the queue
+security definer -- nobody else may access the tables of the queue
 set search_path = ''
 as $$
 declare
@@ -177,14 +175,14 @@ end
 $$;
 
 comment on function tickwork.count_due is
-  'How many jobs of a family a claim could start now, counted up to so many. Limits may still hold some of them back.';
+  'How many jobs of a family a claim could start now, counted up to most. Limits may still hold some of them back.';
 comment on function tickwork.tick is
-  'What cron does for one family: gives expired leases back, asks for as many calls of its function as jobs are due, '
-  'up to its max_calls, and notes that it was here. Answers how many. Raises TWCRN.';
+  'What cron does for one family: ends expired leases, requests as many calls of its function as jobs are due, up to '
+  'its max_calls, and records the tick. Returns how many. Raises TWCRN.';
 comment on function tickwork.wake_function is
-  'Asks for a call of the function of a family, unless there were several in the last seconds. Waits for nobody, and '
-  'fails no insert.';
+  'Requests a call of the function of a family, unless there were several in the last few seconds. Never waits, and '
+  'never makes an insert fail.';
 comment on function tickwork.wake_functions is
-  'Wakes the functions of the jobs just inserted. A trigger of `tickwork cron install` calls it.';
+  'Wakes the functions of the jobs just inserted. Called by a trigger that `tickwork cron install` creates.';
 
 select tickwork.open_verbs('service_role', array['tick', 'forget_ticks']);

@@ -1,5 +1,5 @@
--- Which version the schema is of, for code that has to know whether it can serve it. A release that changes what older
--- code relies on adds a row; what only adds to the schema does not.
+-- The version of the schema, for code that has to know whether it can work with it. A release that changes what older
+-- code relies on adds a row; one that only adds to the schema does not.
 
 create table tickwork.schema_versions (
   number integer primary key,
@@ -7,11 +7,11 @@ create table tickwork.schema_versions (
 );
 
 comment on table tickwork.schema_versions is
-  'The versions that the schema has had. The highest number is the one it is of.';
+  'The versions that the schema has had. The highest number is the current one.';
 
 select tickwork.guard_table('tickwork.schema_versions', service => 'select', queue => 'select');
 
--- It is no tenant's: a worker reads it before it holds a job.
+-- It belongs to no tenant: a worker reads it before it holds a job.
 grant select on tickwork.schema_versions to tickwork_worker;
 
 create policy the_worker_reads_schema_versions on tickwork.schema_versions

@@ -1,11 +1,9 @@
--- What the queue tells families: that jobs may have ended, and that time has passed. The only file of the core that
--- names families.
+-- The hooks of families: jobs may have ended, and time has passed. The only file of the core that names families.
 
 create function tickwork.after_end(job_ids uuid[], are_done boolean)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   if not after_end.are_done then
@@ -32,7 +30,6 @@ create function tickwork.on_tick()
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   perform tickwork.enqueue_late_deliveries();
@@ -40,5 +37,4 @@ begin
 end
 $$;
 
-comment on function tickwork.on_tick is
-  'Called by the queue now and then, by claims as well as by cron. Waits for nobody.';
+comment on function tickwork.on_tick is 'Called by the queue regularly, by claims as well as by cron. Never waits.';

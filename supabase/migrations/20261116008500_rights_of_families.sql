@@ -1,3 +1,3 @@
--- What the families have not opened is closed.
+-- Closes every function that the families have not opened.
 
 select tickwork.close_functions();

@@ -1,5 +1,5 @@
--- Every verb finds its rows by index, whatever the statistics say: they always lag behind in a table that changes so
--- much, and a plan that was made while the table was empty lives on in its session.
+-- Every verb finds its rows by index, whatever the statistics say: for a table that changes this much they are always
+-- out of date, and a session keeps a plan that was made while the table was empty.
 
 do $$
 declare
@@ -18,7 +18,7 @@ begin
     execute format('alter function %s set enable_hashjoin = off', verb);
     execute format('alter function %s set enable_mergejoin = off', verb);
     execute format('alter function %s set plan_cache_mode = force_generic_plan', verb);
-    -- Before Postgres 18 what is switched off counts as very expensive, and expensive plans get compiled, for 0.1 s.
+    -- Before Postgres 18, disabled plan types count as very expensive, and expensive plans are compiled, for 0.1 s.
     execute format('alter function %s set jit = off', verb);
   end loop;
 end

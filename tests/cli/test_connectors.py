@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from tests.cli.test_main import answer, refusal
-from tests.servers.cloud import Bytes, running
+from tests.servers.cloud import Bytes
 from tests.servers.dropbox import Dropbox
 from tests.world import World
 from tests.world.command_line import run
@@ -19,18 +19,6 @@ from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 
 Ask = Callable[..., "CompletedProcess[str]"]
-
-
-@pytest.fixture
-def dropbox() -> Iterator[Dropbox]:
-    cloud = Dropbox()
-    with running(cloud):
-        yield cloud
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, dropbox: Dropbox, monkeypatch: pytest.MonkeyPatch) -> Office:
-    return Office(world, tmp_path, {"dropbox": dropbox}, monkeypatch)
 
 
 @pytest.fixture

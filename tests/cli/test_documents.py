@@ -128,7 +128,7 @@ def test_what_is_wrong_is_named(world: World, ask: Ask, vault: str) -> None:
         ask("documents", "add", there, "--tenant", "acme", "--engine", "unstructured_fast", TICKWORK_VAULT_URL=vault)
     )
     assert "there is no tenant 'birch'" in refusal(ask("search", "x", "--tenant", "birch"))
-    assert "is no document id" in refusal(ask("documents", "correct", "7", "lease"))
+    assert "is not a document id" in refusal(ask("documents", "correct", "7", "lease"))
     assert ask("search", "nothing", "--tenant", "acme").stdout == "Nothing found.\n"
     assert ask("documents").stdout.startswith("No documents.")
     # A refused upload leaves no document behind that nobody asked for.

@@ -140,7 +140,7 @@ def test_an_id_or_filters_are_needed_but_not_both(world: World, tmp_path: Path, 
 
 SLIPS = [
     (["reschedule", "--family", "test"], "run_at: is missing"),
-    (["cancel", "--status", "dead", "--yes"], "status: no job that is dead can be cancelled"),
+    (["cancel", "--status", "dead", "--yes"], "status: dead jobs cannot be cancelled"),
     (["retry", "--status", "nonsense"], "status: there is no status 'nonsense'"),
     (["retry", "--created-after", "soon", "--yes"], "created_after: 'soon' is no point in time"),
     (["jobs", "--finished-before", "never"], "finished_before: 'never' is no point in time"),

@@ -15,7 +15,6 @@ from tests.conftest import cloned
 from tests.world import World
 from tests.world.command_line import run, run_all, started
 from tests.world.waiting import PATIENCE, until
-from tickwork.cli.output import printable
 from tickwork.database.connection import Connection
 from tickwork.database.migrate import check_version
 from tickwork.errors import InvalidRequest
@@ -114,23 +113,23 @@ BAD_JOBS = [
     (["--payload", "[1]"], "payload: must be an object, not array"),
     (["--payload", "null"], "payload: must be an object, not null"),
     (["--payload", '{"a": NaN}'], "payload: is not JSON"),
-    (["--payload", json.dumps({"a": "x" * 65536})], "payload: 65545 bytes are too many, at most 65536 are allowed"),
+    (["--payload", json.dumps({"a": "x" * 65536})], "payload: 65545 bytes is too large, the maximum is 65536"),
     (["--payload", '{"a":' * 33 + "1" + "}" * 33], "payload: nested deeper than 32 levels"),
     (["--payload", '{"a":' + "[" * 60000], "payload: nested deeper than 32 levels"),
     (["--payload", r'{"a": "\u0000"}'], r"payload: must not contain \u0000"),
     (["--payload", r'{"a": "\ud800"}'], "payload: contains one half of a surrogate pair"),
-    (["--priority", "-1"], "priority: -1 is out of range, 0 to 100 are allowed"),
-    (["--priority", "1000"], "priority: 1000 is out of range, 0 to 100 are allowed"),
+    (["--priority", "-1"], "priority: -1 is out of range, it must be 0 to 100"),
+    (["--priority", "1000"], "priority: 1000 is out of range, it must be 0 to 100"),
     (["--priority", "99999999999"], "priority: 99999999999 is out of range"),
     (["--run-at", "infinity"], "run_at: 'infinity' is no point in time"),
     (["--run-at", "20000-01-01"], "run_at: '20000-01-01' is no point in time"),
     (["--run-at", "0044-03-15 BC"], "run_at: '0044-03-15 BC' is no point in time"),
     (["--run-at", "garbage"], "run_at: 'garbage' is no point in time"),
     (["--run-at", "08:00"], "run_at: '08:00' is no point in time"),
-    (["--idempotency-key", "x" * 201], "idempotency_key: 201 bytes are too many, at most 200 are allowed"),
-    (["--dedupe-key", "x" * 201], "dedupe_key: 201 bytes are too many, at most 200 are allowed"),
+    (["--idempotency-key", "x" * 201], "idempotency_key: 201 bytes is too large, the maximum is 200"),
+    (["--dedupe-key", "x" * 201], "dedupe_key: 201 bytes is too large, the maximum is 200"),
     (["--lane", ""], "lane: must not be empty"),
-    (["--max-attempts", "26"], "max_attempts: 26 is out of range, 1 to 25 are allowed"),
+    (["--max-attempts", "26"], "max_attempts: 26 is out of range, it must be 1 to 25"),
     (["--lane", b"\xff".decode(errors="surrogateescape")], "an argument is not UTF-8"),
     (["--tenant", "nobody"], "tenant: there is no tenant 'nobody'"),
     (["--tenant", UNKNOWN], f"tenant: there is no tenant '{UNKNOWN}'"),
@@ -183,7 +182,7 @@ def test_jobs_are_filtered_and_paged(world: World, ask: Ask) -> None:
     assert f"--after {third.id}" in ask("jobs", "--limit", "1").stdout
     assert ask("jobs", "--type", "other").stdout == "No jobs.\n"
     assert refusal(ask("jobs", "--status", "nonsense")) == "tickwork: status: there is no status 'nonsense'"
-    assert refusal(ask("jobs", "--after", "nonsense")) == "tickwork: after: 'nonsense' is no job id"
+    assert refusal(ask("jobs", "--after", "nonsense")) == "tickwork: after: 'nonsense' is not a job id"
 
 
 def test_what_a_handler_wrote_is_shown_as_it_is(world: World, ask: Ask) -> None:
@@ -192,8 +191,7 @@ def test_what_a_handler_wrote_is_shown_as_it_is(world: World, ask: Ask) -> None:
 
     asked = ask("jobs")
 
-    assert r"50% half [/red] \x1b[31mway" in asked.stdout
-    assert printable("a\x1b\x9bb\r\n\tc") == "a\\x1b\\x9bb\\x0d\n\tc"
+    assert r"50% half [/red] \u001b[31mway" in asked.stdout
 
 
 def test_job_shows_attempts_error_and_why(world: World, ask: Ask) -> None:
@@ -221,7 +219,7 @@ def test_a_job_that_is_not_there_is_refused(world: World, tmp_path: Path) -> Non
         unknown, malformed = run_all(given, home=tmp_path)
 
         assert refusal(unknown) == f"tickwork: job_id: there is no job {UNKNOWN}"
-        assert refusal(malformed) == "tickwork: ID: 'nonsense' is no job id"
+        assert refusal(malformed) == "tickwork: ID: 'nonsense' is not a job id"
 
 
 def test_cancel_and_retry_say_what_the_job_is_now(world: World, ask: Ask) -> None:
@@ -287,7 +285,7 @@ def test_migrate_twice_changes_nothing(server: Server, tmp_path: Path) -> None:
 def test_migrate_says_what_is_wrong_with_the_url(tmp_path: Path) -> None:
     complaints = {
         "postgresql://postgres@127.0.0.1:1/x": "the database cannot be reached: connection failed",
-        "postgresql://postgres@127.0.0.1:port/x": "the database cannot be reached",
+        "postgresql://postgres@127.0.0.1:port/x": "URL: is no URL",
         "mysql://127.0.0.1/x": "URL: must start with postgresql://",
         "nonsense": "URL: must start with postgresql://",
     }

@@ -64,7 +64,9 @@ def test_a_secret_is_shown_once(world: World, ask: Ask) -> None:
 def test_without_a_key_or_a_vault_no_endpoint_is_added(world: World, ask: Ask) -> None:
     world.tenant()
 
-    assert "secrets can be kept neither sealed nor" in refusal(ask("webhooks", "add", URL, "--tenant", "acme"))
+    assert "there is neither a key to seal the secret with nor" in refusal(
+        ask("webhooks", "add", URL, "--tenant", "acme")
+    )
     assert world.rows("select from webhook_endpoints") == []
 
 
@@ -79,7 +81,7 @@ REFUSED = {
     f"{URL} --tenant nobody": "tenant: there is no tenant 'nobody'",
 }
 MISSING = {
-    "test x": "ID: 'x' is no id",
+    "test x": "ID: 'x' is not an id",
     f"test {UNKNOWN}": "there is no endpoint",
     f"rotate {UNKNOWN}": "there is no endpoint",
     f"remove {UNKNOWN}": "there is no endpoint",

@@ -82,7 +82,7 @@ def test_the_worker_may_ask_for_another_lease(world: World) -> None:
 def test_a_lease_out_of_range_is_refused_and_claims_nothing(world: World, seconds: int) -> None:
     job = world.job()
 
-    with pytest.raises(Exception, match=f"lease_seconds: {seconds} is out of range, 10 to 3600 are allowed") as refusal:
+    with pytest.raises(Exception, match=f"lease_seconds: {seconds} is out of range, it must be 10 to 3600") as refusal:
         world.queue.claim_next_job("test", seconds)
 
     assert getattr(refusal.value, "sqlstate", None) == "TWLEA"
@@ -293,7 +293,7 @@ def test_many_jobs_are_claimed_each_under_its_own_token(world: World) -> None:
 
 @pytest.mark.parametrize("how_many", [0, 1001])
 def test_an_absurd_batch_is_refused(world: World, how_many: int) -> None:
-    with pytest.raises(Exception, match=f"max_jobs: {how_many} is out of range, 1 to 1000 are allowed"):
+    with pytest.raises(Exception, match=f"max_jobs: {how_many} is out of range, it must be 1 to 1000"):
         world.queue.claim_jobs("test", how_many)
 
 

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.database.test_listing import nodes_of
 from tests.world import World
 from tests.world.crowd import enqueue
+from tests.world.plans import nodes_of
 from tickwork.database.connection import Connection
 
 MIGRATIONS = Path(__file__).parents[2] / "supabase" / "migrations"

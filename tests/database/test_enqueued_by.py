@@ -42,8 +42,8 @@ MAY = {
     "member": {"service", "platform admin", "admin", "owner", "member"},
 }
 REFUSALS = {
-    "service": "type: 'greet_person' is enqueued by the service only",
-    "admin": "type: 'greet_person' is enqueued by admins of the tenant only",
+    "service": "type: 'greet_person' may only be enqueued by the service",
+    "admin": "type: 'greet_person' may only be enqueued by admins of the tenant",
 }
 
 

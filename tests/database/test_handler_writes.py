@@ -11,7 +11,8 @@ from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost, WriteFailed
 from tickwork.jobs.outcomes import Write
 from tickwork.jobs.rows import Job
-from tickwork.queue import lease_of
+from tickwork.queue import lease_of, perform
+from tickwork.runtime.lease import Lease
 
 
 @pytest.fixture
@@ -40,7 +41,12 @@ def note(tenant_id: Any, text: str = "hello") -> Callable[[Connection], None]:
 
 
 def complete(world: World, job: Job, writes: Sequence[Write]) -> None:
-    world.queue.settle_jobs([{**lease_of(job), "status": "done", "result": {"n": 2}}], writes)
+    def write_and_settle(connection: Connection) -> None:
+        for write in writes:
+            perform(write, connection)
+        world.queue.settle_jobs([{**lease_of(job), "status": "done", "result": {"n": 2}}], connection)
+
+    Lease(world.queue, job).transaction(write_and_settle)
 
 
 @pytest.mark.usefixtures("notes")

@@ -207,7 +207,7 @@ def test_only_the_holder_of_the_lease_may_hold_the_lane(world: World) -> None:
 def test_a_job_without_a_lane_has_none_to_hold(world: World) -> None:
     job = world.running_job()
 
-    with pytest.raises(InvalidRequest, match=f"job {job.id} is in no lane") as refusal:
+    with pytest.raises(InvalidRequest, match=f"job {job.id} is not in a lane") as refusal:
         world.queue.hold_lane_of_job(job, 30)
 
     assert refusal.value.sqlstate == "TWARG"

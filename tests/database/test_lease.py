@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import LiteralString
 from uuid import uuid4
 
 import pytest
@@ -83,7 +84,7 @@ def test_a_stale_token_does_not_profit_from_a_good_one_beside_it(world: World) -
     stale = {"job_id": str(job.id), "lease_token": str(uuid4())}
 
     alive = world.queue.heartbeat_jobs([stale, good])
-    with pytest.raises(InvalidRequest, match="outcomes: a job is given twice"):
+    with pytest.raises(InvalidRequest, match="outcomes: the same job appears twice"):
         world.queue.settle_jobs([{**good, "status": "done"}, {**stale, "status": "done"}])
 
     assert [row["is_held"] for row in alive] == [False, True]
@@ -297,6 +298,30 @@ def test_a_heartbeat_and_a_mixed_batch_of_the_same_jobs_do_not_deadlock(world: W
 
     assert [row["is_held"] for row in beat.result()] == [True, True]
     assert [row["status"] for row in settled.result()] == ["queued", "done"]
+
+
+LOCKS: dict[str, LiteralString] = {
+    "settle": "select complete_job(%(id)s, %(token)s)",
+    "edit": "select from jobs where id = %(id)s for update",
+}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_heartbeat_waits_for_nobody(world: World, lock: str) -> None:
+    locked, other = world.running_job(), world.running_job()
+    somebody = transaction(world)
+    somebody.execute(LOCKS[lock], {"id": locked.id, "token": locked.lease_token})
+
+    with ThreadPoolExecutor(1) as pool:
+        beat = pool.submit(world.queue.heartbeat_jobs, [lease_of(locked), lease_of(other)])
+        until_waiting_or_done(world, beat)
+        has_waited = not beat.done()
+        somebody.rollback()
+
+    assert not has_waited
+    assert [(row["job_id"], row["is_held"]) for row in beat.result()] == [(locked.id, True), (other.id, True)]
+    assert world.reload(other).lease_expires_at > other.lease_expires_at  # type: ignore[operator]
+    assert world.queue.complete_job(locked).status == "done"
 
 
 def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: World) -> None:

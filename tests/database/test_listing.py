@@ -1,6 +1,5 @@
 """Lists of jobs: what each filter finds, page by page, and that it goes by an index however many jobs are done."""
 
-import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -11,11 +10,10 @@ import pytest
 
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
+from tests.world.plans import Node, nodes_of
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
-
-Node = dict[str, Any]
 
 JOBS = 100_000
 # One job a second since then; each runs for a minute.
@@ -190,36 +188,6 @@ def test_the_check_of_plans_can_fail(full: World) -> None:
 def nodes_of_list(world: World, arguments: dict[str, Any]) -> list[Node]:
     marks = ", ".join(f"{each} => %({each})s" for each in arguments)
     return nodes_of(world, f"select * from list_jobs({marks})", arguments)
-
-
-def nodes_of(world: World, statement: str, arguments: dict[str, Any]) -> list[Node]:
-    """Every node of every plan, also of the statements inside functions, with what it really did."""
-    connection = world.connect()
-    plans: list[Node] = []
-    connection.add_notice_handler(lambda notice: plans.append(parsed(str(notice.message_primary))))
-    for setting in (
-        "load 'auto_explain'",
-        "set auto_explain.log_min_duration = 0",
-        "set auto_explain.log_analyze = on",
-        "set auto_explain.log_nested_statements = on",
-        "set auto_explain.log_format = json",
-        "set client_min_messages = log",
-    ):
-        connection.execute(setting)
-    plans.clear()
-    assert connection.execute(statement, arguments).fetchall() != []
-    return [node for plan in plans if plan for node in below(plan["Plan"])]
-
-
-def parsed(message: str) -> Node:
-    _, is_plan, text = message.partition("plan:\n")
-    return dict(json.loads(text)) if is_plan else {}
-
-
-def below(plan: Node) -> Iterator[Node]:
-    yield plan
-    for child in plan.get("Plans", []):
-        yield from below(child)
 
 
 def rows_of(node: Node) -> float:

@@ -163,7 +163,7 @@ def test_an_absurd_number_of_attempts_is_refused(world: World, attempts: int) ->
     job = job_that_is(world, "dead")
 
     with pytest.raises(
-        InvalidRequest, match=f"max_attempts: {attempts} is out of range, 1 to 25 are allowed"
+        InvalidRequest, match=f"max_attempts: {attempts} is out of range, it must be 1 to 25"
     ) as refusal:
         world.service.jobs.retry_job(job.id, max_attempts=attempts)
 
@@ -262,7 +262,7 @@ def test_a_missing_job_is_said_to_be_missing(world: World, verb: str) -> None:
 def test_an_edit_by_hand_that_makes_no_sense_is_refused(world: World, edit: str) -> None:
     job = job_that_is(world, "queued")
 
-    with pytest.raises(psycopg.errors.CheckViolation, match="does not go with what else is set"):
+    with pytest.raises(psycopg.errors.CheckViolation, match="does not match the other columns"):
         world.run(f"update jobs set {edit}")
 
     assert world.reload(job) == job

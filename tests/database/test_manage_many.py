@@ -249,14 +249,14 @@ def test_a_platform_admin_changes_the_jobs_of_every_tenant(world: World) -> None
 @pytest.mark.parametrize(
     ("verb", "arguments", "message"),
     [
-        ("cancel_jobs", {"max_jobs": 0}, "max_jobs: 0 is out of range, 1 to 10000 are allowed"),
-        ("retry_jobs", {"max_jobs": 10_001}, "max_jobs: 10001 is out of range, 1 to 10000 are allowed"),
-        ("retry_jobs", {"status": "done"}, "status: no job that is done can be retried"),
-        ("cancel_jobs", {"status": "dead"}, "status: no job that is dead can be cancelled"),
+        ("cancel_jobs", {"max_jobs": 0}, "max_jobs: 0 is out of range, it must be 1 to 10000"),
+        ("retry_jobs", {"max_jobs": 10_001}, "max_jobs: 10001 is out of range, it must be 1 to 10000"),
+        ("retry_jobs", {"status": "done"}, "status: done jobs cannot be retried"),
+        ("cancel_jobs", {"status": "dead"}, "status: dead jobs cannot be cancelled"),
         (
             "reschedule_jobs",
             {"run_at": "now", "status": "running"},
-            "status: no job that is running can be rescheduled",
+            "status: running jobs cannot be rescheduled",
         ),
         ("reschedule_jobs", {"run_at": "infinity"}, "run_at: must be a point in time, not infinity"),
         ("retry_jobs", {"max_attempts": 26}, "max_attempts: 26 is out of range"),

@@ -143,15 +143,15 @@ MUTANTS = [
     Mutant(
         "heartbeat by status only",
         "tickwork.heartbeat_jobs",
-        "leases.token = beat.lease_token",
-        "true",
+        "and leases.token = beats.lease_token",
+        "",
         test_lease.test_many_heartbeats_and_outcomes_are_fenced_one_by_one,
     ),
     Mutant(
         "a stale heartbeat beside a good one",
         "tickwork.heartbeat_jobs",
-        "and noted.lease_token = beats.lease_token",
-        "",
+        "and leases.token = beats.lease_token\n    limit 1",
+        "limit 1",
         test_lease.test_a_stale_token_does_not_profit_from_a_good_one_beside_it,
     ),
     Mutant(
@@ -189,6 +189,22 @@ MUTANTS = [
         "skip locked",
         "",
         test_lease.test_two_reapers_at_once_end_an_attempt_once,
+    ),
+    Mutant(
+        "a heartbeat that waits for whoever settles",
+        "tickwork.heartbeat_jobs",
+        "    for no key update skip locked\n    ) as lease",
+        "    for no key update\n    ) as lease",
+        test_lease.test_a_heartbeat_waits_for_nobody,
+        ("settle",),
+    ),
+    Mutant(
+        "a heartbeat that waits for whoever edits the record",
+        "tickwork.heartbeat_jobs",
+        "from extended))\n    for no key update skip locked",
+        "from extended))\n    for no key update",
+        test_lease.test_a_heartbeat_waits_for_nobody,
+        ("edit",),
     ),
     Mutant(
         "a heartbeat that extends nothing",
@@ -785,8 +801,8 @@ MUTANTS = [
     Mutant(
         "a held lane that stands in the way",
         "tickwork.park_lane",
-        "where standing.family",
-        "where false and standing.family",
+        "where waiting.family",
+        "where false and waiting.family",
         test_lanes.test_a_held_lane_at_the_head_costs_a_claim_nothing,
     ),
     Mutant(

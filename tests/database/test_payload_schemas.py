@@ -219,10 +219,10 @@ UNCHECKED: list[tuple[object, str]] = [
     ({"": 1}, "payload_schema: the keyword  is not supported"),
     ({"format": "email"}, "payload_schema: the keyword format must be uuid or date-time"),
     ({"format": None}, "payload_schema: the keyword format must be uuid or date-time"),
-    ({"type": "text"}, "payload_schema: the keyword type must be a type of JSON, or a list of them"),
-    ({"type": []}, "payload_schema: the keyword type must be a type of JSON, or a list of them"),
-    ({"type": [["string"]]}, "payload_schema: the keyword type must be a type of JSON, or a list of them"),
-    ({"type": {}}, "payload_schema: the keyword type must be a type of JSON, or a list of them"),
+    ({"type": "text"}, "payload_schema: the keyword type must be a JSON type, or a list of them"),
+    ({"type": []}, "payload_schema: the keyword type must be a JSON type, or a list of them"),
+    ({"type": [["string"]]}, "payload_schema: the keyword type must be a JSON type, or a list of them"),
+    ({"type": {}}, "payload_schema: the keyword type must be a JSON type, or a list of them"),
     ({"required": "a"}, "payload_schema: the keyword required must be a list of names"),
     ({"required": [1]}, "payload_schema: the keyword required must be a list of names"),
     ({"properties": []}, "payload_schema: the keyword properties must be an object"),
@@ -315,7 +315,7 @@ def test_a_schema_may_be_32_levels_deep_and_64_kb_long(functions: World) -> None
     assert schema_problem(functions, nested(32)) is None
     assert schema_problem(functions, {"enum": values[:4000]}) is None
     assert schema_problem(functions, {"enum": values}) == (
-        "payload_schema: 84010 bytes are too many, at most 65536 are allowed"
+        "payload_schema: 84010 bytes is too large, the maximum is 65536"
     )
 
 

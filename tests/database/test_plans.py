@@ -1,6 +1,5 @@
 """The cost of a claim: bounded and by index, whatever lies in the tables. Plans, not timings."""
 
-import json
 from collections.abc import Iterator
 from typing import Any, LiteralString
 from uuid import UUID, uuid4
@@ -9,12 +8,12 @@ import pytest
 
 from tests.conftest import TEMPLATE, cloned
 from tests.world import World
+from tests.world.plans import Node, nodes_of
 from tickwork.queue import Queue
 from tickwork_local.postgres import Server
 
 MILLION = 1_000_000
 TENANTS = 500
-Node = dict[str, Any]
 
 HOT: LiteralString = (
     "tickwork.waiting, tickwork.parked, tickwork.alarms, tickwork.leases, tickwork.taken_keys, tickwork.blocked, "
@@ -158,39 +157,8 @@ def reap_at(world: World, time: str) -> None:
 
 def scans_of(world: World, statement: str, parameters: dict[str, Any] | None = None) -> list[Node]:
     """Every scan of a table by the statement or by one inside, with what it really did."""
-    plans = plans_of(world, statement, parameters or {})
-    nodes = [node for plan in plans for node in nodes_of(plan["Plan"])]
+    nodes = nodes_of(world, statement, parameters or {})
     return [node for node in nodes if "Relation Name" in node and "Scan" in node["Node Type"]]
-
-
-def plans_of(world: World, statement: str, parameters: dict[str, Any]) -> list[Node]:
-    connection = world.connect()
-    plans: list[Node] = []
-    connection.add_notice_handler(lambda notice: plans.append(parsed(str(notice.message_primary))))
-    for setting in (
-        "load 'auto_explain'",
-        "set auto_explain.log_min_duration = 0",
-        "set auto_explain.log_analyze = on",
-        "set auto_explain.log_buffers = on",
-        "set auto_explain.log_nested_statements = on",
-        "set auto_explain.log_format = json",
-        "set client_min_messages = log",
-    ):
-        connection.execute(setting)
-    plans.clear()
-    assert connection.execute(statement, parameters).fetchall() != []
-    return [plan for plan in plans if plan]
-
-
-def parsed(message: str) -> Node:
-    _, is_plan, text = message.partition("plan:\n")
-    return dict(json.loads(text)) if is_plan else {}
-
-
-def nodes_of(plan: Node) -> Iterator[Node]:
-    yield plan
-    for child in plan.get("Plans", []):
-        yield from nodes_of(child)
 
 
 def of(scans: list[Node], *tables: str) -> list[Node]:

@@ -8,8 +8,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.database.test_listing import full, nodes_of
+from tests.database.test_listing import full
 from tests.world import World
+from tests.world.plans import nodes_of
 from tickwork.errors import InvalidRequest, NoSuchJob
 
 __all__ = ["full"]
@@ -164,7 +165,7 @@ def test_what_keeps_a_due_job_waiting_is_said_in_words(world: World) -> None:
         world.service.jobs.explain_job(other.id)
         .partition(". ")[2]
         .startswith(
-            "It is waiting for its start: at most 1 of the jobs of its type and tenant may start in a minute, the next"
+            "It is waiting to start: at most 1 of the jobs of its type and tenant may start per minute, the next"
         )
     )
     world.run("update job_types set starts_per_minute = null")
@@ -231,7 +232,7 @@ def test_old_jobs_are_purged_in_batches_with_their_attempts(world: World) -> Non
 
 @pytest.mark.parametrize("size", [0, 10_001])
 def test_an_absurd_batch_is_refused(world: World, size: int) -> None:
-    with pytest.raises(InvalidRequest, match=f"batch_size: {size} is out of range, 1 to 10000 are allowed"):
+    with pytest.raises(InvalidRequest, match=f"batch_size: {size} is out of range, it must be 1 to 10000"):
         world.service.maintenance.purge_jobs(timedelta(days=30), size)
 
 

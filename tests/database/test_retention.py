@@ -6,8 +6,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.database.test_listing import full, nodes_of, rows_of
+from tests.database.test_listing import full, rows_of
 from tests.world import World
+from tests.world.plans import nodes_of
 from tickwork.jobs.rows import Job
 
 __all__ = ["full"]

@@ -241,7 +241,7 @@ def test_a_nul_is_refused_before_it_gets_anywhere(world: World, tenant: UUID) ->
         ({"tenant_id": None}, "tenant_id: must be given"),
         ({"query": None}, "query: must be a text of at most 1000 characters, not null"),
         ({"query": "x" * 1001}, "query: must be a text of at most 1000 characters, not of 1001"),
-        ({"max_hits": 0}, "max_hits: 0 is out of range, 1 to 100 are allowed"),
+        ({"max_hits": 0}, "max_hits: 0 is out of range, it must be 1 to 100"),
         ({"max_hits": 101}, "max_hits: 101 is out of range"),
         ({"max_hits": None}, "max_hits: null is out of range"),
         ({"skip": -1}, "skip: must be 0 or more, not -1"),

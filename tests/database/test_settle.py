@@ -83,7 +83,7 @@ def test_a_refused_follow_up_undoes_the_completion(world: World) -> None:
 def test_a_result_over_the_limit_is_refused_with_both_numbers(world: World) -> None:
     job = world.running_job()
 
-    with pytest.raises(InvalidRequest, match="result: 262145 bytes are too many, at most 262144 are allowed"):
+    with pytest.raises(InvalidRequest, match="result: 262145 bytes is too large, the maximum is 262144"):
         world.queue.complete_job(job, "x" * (262_145 - 2))
     done = world.queue.complete_job(job, "x" * (262_144 - 2))
 
@@ -319,7 +319,7 @@ def test_the_token_of_another_job_of_the_batch_settles_nothing(world: World) -> 
         ([{"status": "done", "reslut": 1}], r"outcomes\[0\]: unknown field reslut"),
         (
             [{"status": "done", "result": "x" * 262_143}],
-            "result: 262145 bytes are too many, at most 262144 are allowed",
+            "result: 262145 bytes is too large, the maximum is 262144",
         ),
         ([{"status": "released", "delay_seconds": -1}], "delay_seconds: -1 is out of range"),
     ],

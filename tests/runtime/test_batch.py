@@ -280,6 +280,18 @@ def test_a_job_that_cannot_be_read_costs_no_other_its_result(world: World) -> No
     assert statuses(world, jobs) == ["done", "done"]
 
 
+def test_a_claim_that_fails_later_costs_nothing_that_is_held(world: World) -> None:
+    jobs = [world.job() for _ in range(6)]
+
+    def run(payload: Any, tools: Tools) -> None:
+        world.queue.worker_id = ""
+
+    report = work_off(world, run, batch_size=4)
+
+    assert report.ended == {"done": 4}
+    assert sorted(statuses(world, jobs)) == ["done"] * 4 + ["queued"] * 2
+
+
 def test_the_end_of_the_last_job_is_noticed_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "LOOK_SECONDS", 60)
     for _ in range(3):
@@ -344,19 +356,32 @@ def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: py
     assert statuses(world, jobs) == ["done", "cancelled"]
 
 
-def test_leases_are_kept_alive_while_another_job_is_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both are finished when the first one begins to write, which may take long."""
-    monkeypatch.setattr(watch, "LOOK_SECONDS", 5)
-    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 10**9)
-    jobs = [world.job() for _ in range(2)]
-    seen: list[list[Any]] = []
+def within_the_handler(hold: Callable[[Any], None], tools: Tools) -> None:
+    tools.under_lease(hold)
 
-    def look(connection: Any) -> None:
-        seen.append([world.reload(job).lease_expires_at for job in jobs])
 
-    work_off(world, lambda payload, tools: Done(writes=[look]))
+def with_the_completion(hold: Callable[[Any], None], tools: Tools) -> Done:
+    return Done(writes=[hold])
 
-    assert statuses(world, jobs) == ["done", "done"]
-    # The one that was settled first has no lease any more.
-    ((before, after),) = [pair for pair in zip(*seen, strict=True) if pair[1] is not None]
-    assert after > before
+
+@pytest.mark.parametrize("transaction", [within_the_handler, with_the_completion])
+def test_a_long_transaction_of_one_job_costs_no_other_its_lease(
+    world: World, monkeypatch: pytest.MonkeyPatch, transaction: Callable[..., Done | None]
+) -> None:
+    monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
+    jobs = [world.job(payload={"n": n}) for n in range(4)]
+
+    def hold(connection: Any) -> None:
+        before = [world.reload(job).lease_expires_at for job in jobs]
+        until(
+            lambda: all(world.reload(job).lease_expires_at != was for job, was in zip(jobs, before, strict=True)),
+            "a lease was not extended",
+        )
+
+    def run(payload: Any, tools: Tools) -> Done | None:
+        return transaction(hold, tools) if payload.n == 0 else None
+
+    report = work_off(world, run)
+
+    assert report.ended == {"done": 4}
+    assert {world.reload(job).attempts for job in jobs} == {1}

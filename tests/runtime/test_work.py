@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, LiteralString
 
@@ -19,6 +19,7 @@ from tickwork.jobs.rows import FollowUp, Job
 from tickwork.runtime import lease, settle, watch
 from tickwork.runtime.attempt import Attempt
 from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.run import run as run_attempt
 from tickwork.runtime.work import work
 from tickwork.runtime.worker_thread import WorkerThread
 
@@ -255,7 +256,7 @@ def test_a_job_claimed_by_whoever_names_no_types_fails_without_a_handler_and_say
     world.job()
     attempt = Attempt(world.queue, world.claim())
 
-    attempt.run({})
+    run_attempt(attempt, {}, Deadline(60, 1))
 
     assert attempt.outcome() == Failed(
         "UNKNOWN_TYPE", "The function of the family 'test' has no handler for the type 'greet_person'", retryable=False
@@ -304,7 +305,7 @@ def test_a_result_that_the_queue_refuses_fails_for_good(world: World) -> None:
     work_off(world, lambda person, tools: next(outcomes))
 
     assert [ended(world, job) for job in (too_big, bad_follow_up)] == [("failed", "REFUSED")] * 2
-    assert "result: 300012 bytes are too many" in (world.reload(too_big).error_message or "")
+    assert "result: 300012 bytes is too large" in (world.reload(too_big).error_message or "")
     assert "there is no job type 'unknown'" in (world.reload(bad_follow_up).error_message or "")
 
 
@@ -470,7 +471,7 @@ def test_an_attempt_that_was_left_is_not_its_handlers_to_settle(world: World) ->
         assert trial.abandon()
         return Greeting(text="too late")
 
-    assert not trial.run(handlers(run))
+    assert not run_attempt(trial, handlers(run), Deadline(60, 1))
     assert trial.outcome() == Lost()
 
 
@@ -478,7 +479,7 @@ def test_an_attempt_whose_handler_has_returned_is_not_left(world: World) -> None
     world.job()
     trial = Attempt(world.queue, world.claim())
 
-    assert trial.run(handlers(greet))
+    assert run_attempt(trial, handlers(greet), Deadline(60, 1))
     assert not trial.abandon()
     assert trial.outcome() == Done(Greeting(text="Hello Ada"))
 
@@ -579,24 +580,81 @@ def test_a_handler_reads_its_tenants_rows_under_the_lease(world: World) -> None:
     assert world.reload(job).result == {"text": "['own']"}
 
 
-def test_a_handler_that_hangs_in_a_transaction_can_be_left(world: World) -> None:
-    world.type(timeout_seconds=1)
-    job, other = world.job(), world.job()
-    release = threading.Event()
-    # The server ends such a transaction after a minute; the test does not wait that long.
+def idle(connection: Connection) -> None:
+    RELEASED.wait()
+
+
+def busy(connection: Connection) -> None:
+    connection.execute("select pg_sleep(86400)")
+
+
+def within_the_handler(hang: Callable[[Connection], None], tools: Tools) -> None:
+    tools.under_lease(hang)
+
+
+def with_the_completion(hang: Callable[[Connection], None], tools: Tools) -> Done:
+    return Done(writes=[hang])
+
+
+RELEASED = threading.Event()
+
+
+@pytest.fixture
+def without_timeouts(world: World) -> Iterator[None]:
+    """The server ends no transaction by itself, as it would after a minute."""
     name = world.value("select current_database()")
-    world.run(f"alter role tickwork_worker in database {name} set idle_in_transaction_session_timeout = '1s'")
+    for timeout in ("statement_timeout", "idle_in_transaction_session_timeout"):
+        world.admin.execute(f"alter role tickwork_worker in database {name} set {timeout} = 0")
+    RELEASED.clear()
+    others = threading.enumerate()
+    yield
+    RELEASED.set()
+    for thread in threading.enumerate():
+        if thread not in others:
+            thread.join(30)
 
-    def run(person: Person, tools: Tools) -> None:
-        if tools.job_id == job.id:
-            tools.under_lease(lambda connection: release.wait(30))
 
-    report = work_off(world, run)
-    release.set()
+@pytest.mark.usefixtures("without_timeouts")
+@pytest.mark.parametrize("hang", [idle, busy])
+@pytest.mark.parametrize("transaction", [within_the_handler, with_the_completion])
+class TestATransactionThatHangs:
+    def test_is_left_when_its_time_is_over(self, world: World, hang: Any, transaction: Any) -> None:
+        world.type(timeout_seconds=1)
+        job, other = world.job(), world.job()
 
-    assert report.ended == {"retried": 1, "done": 1}
-    assert ended(world, job) == ("queued", "TIMEOUT")
-    assert ended(world, other) == ("done", None)
+        def run(person: Person, tools: Tools) -> Any:
+            # The next transaction does not get the connection of this one.
+            return transaction(hang if tools.job_id == job.id else lambda connection: None, tools)
+
+        report = work_off(world, run)
+
+        assert report.ended == {"retried": 1, "done": 1}
+        assert (ended(world, job), ended(world, other)) == (("queued", "TIMEOUT"), ("done", None))
+
+    def test_is_left_when_it_is_cancelled(self, world: World, hang: Any, transaction: Any) -> None:
+        job = world.job()
+
+        def run(person: Person, tools: Tools) -> Any:
+            world.service.jobs.cancel_job(job.id)
+            attempt_of(tools)._last_beat -= 60
+            return transaction(hang, tools)
+
+        work_off(world, run)
+
+        assert ended(world, job) == ("cancelled", "CANCELLED")
+
+    def test_is_left_when_the_grace_period_is_over(self, world: World, hang: Any, transaction: Any) -> None:
+        job = world.job()
+        deadline = Deadline(60, 10, grace_seconds=0)
+
+        def run(person: Person, tools: Tools) -> Any:
+            deadline.stop()
+            return transaction(hang, tools)
+
+        report = work(world.queue, "test", handlers(run), deadline)
+
+        assert report.ended == {"released": 1}
+        assert (world.reload(job).status, world.reload(job).attempts) == ("queued", 0)
 
 
 def test_a_transaction_within_a_transaction_is_refused_at_once(world: World) -> None:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256, SHA384
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.world.waiting import PATIENCE
+from tests.world.waiting import PATIENCE, until
 from tickwork.errors import CallerRefused
 from tickwork.serve import callers
 from tickwork.serve.callers import check_caller, sign
@@ -531,9 +531,19 @@ def test_everybody_is_refused_until_there_are_keys(google: Google, monkeypatch: 
     assert refused_token(google, token())
 
     google.serve_keys(jwk(KEY, "first"))
-    monkeypatch.setattr(callers, "KEYS_SECONDS", 0)
+    monkeypatch.setattr(callers, "FIRST_KEYS_SECONDS", 0)
 
     assert not refused_token(google, token())
+
+
+def test_a_first_fetch_that_fails_is_soon_tried_again(google: Google, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(callers, "KEYS_SECONDS", 10_000)
+    google.answer = response(b"", "503 Service Unavailable")
+    assert refused_token(google, token())
+
+    google.serve_keys(jwk(KEY, "first"))
+
+    until(lambda: not refused_token(google, token()), "valid tokens stay refused", seconds=60)
 
 
 @pytest.mark.parametrize("name", NO_KEYS)

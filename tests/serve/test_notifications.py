@@ -167,11 +167,36 @@ def test_a_connector_that_is_gone_is_answered_like_one_that_is_there(door: Door)
     assert door.jobs() == []
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"list_folder": 7}', b'{"list_folder": {"accounts": [7, null]}}'])
+MALFORMED = [
+    b"",
+    b"{",
+    b"\xff",
+    b"[]",
+    b"[" * 100_000,
+    b'{"list_folder": 7}',
+    b'{"list_folder": {"accounts": 7}}',
+    b'{"list_folder": {"accounts": true}}',
+    b'{"list_folder": {"accounts": {"a": 1}}}',
+    b'{"list_folder": {"accounts": [7, null]}}',
+]
+
+
+@pytest.mark.parametrize("body", MALFORMED)
 def test_a_signed_body_that_makes_no_sense_leads_to_nothing(door: Door, body: bytes) -> None:
-    assert door.ask("/notifications/dropbox", body, signed(body))[0] == 200
+    assert door.ask("/notifications/dropbox", body, signed(body))[0] == 400
     assert door.ask("/notifications/onedrive", body)[0] == 403
     assert door.jobs() == []
+
+
+def test_one_notification_writes_few_lines(
+    door: Door, connectors: dict[str, UUID], capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = channel_token(SECRET, "onedrive", connectors["onedrive"])
+
+    assert door.ask("/notifications/onedrive", of_graph(*range(900), right))[0] == 202
+
+    (line,) = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "refuse_notification" in line]
+    assert line["reason"] == "900 client states are wrong"
 
 
 def test_bodies_and_challenges_have_an_end(door: Door) -> None:

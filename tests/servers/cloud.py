@@ -139,6 +139,9 @@ class Cloud:
     def note(self, file: File) -> None:
         """For the feed of changes."""
 
+    def delete(self, path: str) -> None:
+        raise NotImplementedError
+
     def troubled(self, path: str, *replies: Reply) -> None:
         """The next requests whose path begins so are answered by these."""
         self.trouble += [(path, reply) for reply in replies]
@@ -184,6 +187,25 @@ class Cloud:
             self.downloads[file.path] += 1
         wanted = asked.headers.get("Range") if self.knows_ranges else None
         requests.send_content(file.served or file.content, wanted)
+
+
+class CloudWithFolders(Cloud):
+    """One where a folder is an item with an id, and the feed names what has changed by its id."""
+
+    def __init__(self, root_id: str) -> None:
+        super().__init__()
+        self.folders = {"": root_id}
+        self.feed: list[tuple[str, str]] = []
+
+    def note(self, file: File) -> None:
+        self.make_folder(file.path.rpartition("/")[0])
+        self.feed.append(("file", file.id))
+
+    def make_folder(self, path: str) -> None:
+        if path not in self.folders:
+            self.make_folder(path.rpartition("/")[0])
+            self.folders[path] = f"folder{len(self.folders)}"
+            self.feed.append(("folder", self.folders[path]))
 
 
 class Requests(BaseHTTPRequestHandler):

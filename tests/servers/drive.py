@@ -4,7 +4,7 @@ import hashlib
 import re
 from typing import Any
 
-from tests.servers.cloud import Asked, Cloud, File, Reply, Requests, saying, sha256_of
+from tests.servers.cloud import Asked, CloudWithFolders, File, Reply, Requests, saying, sha256_of
 
 FOLDER = "application/vnd.google-apps.folder"
 ROOT = "root-of-mine"
@@ -15,7 +15,7 @@ def refusal(reason: str, place: str = "") -> dict[str, Any]:
     return {"error": {"code": 403, "errors": [{"domain": "usageLimits", "reason": reason, "location": place}]}}
 
 
-class Drive(Cloud):
+class Drive(CloudWithFolders):
     """`page_size` files at a time. A token is a place in the feed. An `export` among a file's extra fields is what
     a document of Google's own becomes."""
 
@@ -23,26 +23,14 @@ class Drive(Cloud):
     downloads_at = "/drive/v3/files/item"
 
     def __init__(self, page_size: int = 500) -> None:
-        super().__init__()
+        super().__init__(ROOT)
         self.page_size = page_size
-        self.folders: dict[str, str] = {"": ROOT}
-        self.feed: list[tuple[str, str]] = []
         self.forgotten_before = 0
         self.has_sha256 = True
         self.subscriptions: list[dict[str, Any]] = []
 
     def too_many(self, seconds: int) -> Reply:
         return saying(403, refusal("userRateLimitExceeded"), Retry_After=str(seconds))
-
-    def note(self, file: File) -> None:
-        self.make_folder(file.path.rpartition("/")[0])
-        self.feed.append(("file", file.id))
-
-    def make_folder(self, path: str) -> None:
-        if path not in self.folders:
-            self.make_folder(path.rpartition("/")[0])
-            self.folders[path] = f"folder{len(self.folders)}"
-            self.feed.append(("folder", self.folders[path]))
 
     def move_folder(self, path: str, to: str) -> None:
         """Its files move along, and only the folder itself is in the feed."""

@@ -6,7 +6,7 @@ from operator import xor
 from typing import Any
 from urllib.parse import unquote
 
-from tests.servers.cloud import Asked, Cloud, Content, File, Reply, Requests, saying
+from tests.servers.cloud import Asked, CloudWithFolders, Content, File, Reply, Requests, saying
 
 DRIVE = "b!drive-1"
 ROOT = "root0"
@@ -24,33 +24,22 @@ def quick_xor_hash(content: Content) -> str:
     return b64encode(bits.to_bytes(20, "little")).decode()
 
 
-class Graph(Cloud):
+class Graph(CloudWithFolders):
     """`page_size` items at a time, changed ones more than once. `expire_tokens` asks for a resync."""
 
     lists = "/v1.0/me/drive/root/delta"
     downloads_at = "/download/"
 
     def __init__(self, page_size: int = 500) -> None:
-        super().__init__()
+        super().__init__(ROOT)
         self.page_size = page_size
-        self.folders: dict[str, str] = {"": ROOT}
-        self.feed: list[tuple[str, str]] = [("folder", "")]
+        self.feed.append(("folder", ROOT))
         self.generation = 0
         self.subscriptions: list[dict[str, Any]] = []
         self.hashes: dict[tuple[str, int], str] = {}
 
     def too_many(self, seconds: int) -> Reply:
         return saying(429, {"error": {"code": "activityLimitReached"}}, Retry_After=str(seconds))
-
-    def note(self, file: File) -> None:
-        self.make_folder(file.path.rpartition("/")[0])
-        self.feed.append(("file", file.id))
-
-    def make_folder(self, path: str) -> None:
-        if path not in self.folders:
-            self.make_folder(path.rpartition("/")[0])
-            self.folders[path] = f"folder{len(self.folders)}"
-            self.feed.append(("folder", path))
 
     def delete(self, path: str) -> None:
         file = next(file for file in self.files.values() if file.path == path)
@@ -93,14 +82,14 @@ class Graph(Cloud):
         link = "@odata.deltaLink" if is_last else "@odata.nextLink"
         return requests.send_json(200, {"value": value, link: f"{self.url}{self.lists}?token={generation}-{end}"})
 
-    def entry(self, kind: str, named: str) -> dict[str, Any] | None:
+    def entry(self, kind: str, id: str) -> dict[str, Any] | None:
         match kind:
             case "folder":
-                return self.folder(named)
+                return self.folder(next(path for path, each in self.folders.items() if each == id))
             case "deleted":
-                return {"id": named, "deleted": {"state": "deleted"}, "file": {}}
+                return {"id": id, "deleted": {"state": "deleted"}, "file": {}}
             case _:
-                return self.metadata(self.files[named]) if named in self.files else None
+                return self.metadata(self.files[id]) if id in self.files else None
 
     def folder(self, path: str) -> dict[str, Any]:
         if path == "":

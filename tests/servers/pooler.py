@@ -15,10 +15,14 @@ from tickwork_local.launch import ends_with_parent
 from tickwork_local.postgres import free_port, nobody_for_root
 
 
+def find_pgbouncer() -> str | None:
+    return shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
 @contextmanager
 def running_pgbouncer(server_port: int, folder: Path) -> Iterator[int]:
     """The port of a pooler that hands every transaction to whichever session is free."""
-    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    program = find_pgbouncer()
     assert program, "pgbouncer is not installed: tests/deploy/through_pgbouncer.sh installs it"
     port = free_port()
     users = folder / "users.txt"

@@ -54,6 +54,24 @@ def test_a_certificate_for_the_name_is_good_at_any_address(authority: Authority)
     assert names == [HOST]
 
 
+def test_the_environment_cannot_have_the_keys_of_a_connection_written_down(
+    authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+
+    assert fetched(authority, authority.context(HOST), answer(b"well met")) == b"well met"
+    assert not (tmp_path / "keys").exists()
+
+
+def test_a_name_in_unicode_is_reached_under_its_name_in_ascii(authority: Authority) -> None:
+    names: list[str | None] = []
+    context = authority.context("xn--bcher-kva.example")
+    context.sni_callback = lambda _, name, __: names.append(name)
+
+    assert fetched(authority, context, answer(b"well met"), host="Bücher.example") == b"well met"
+    assert names == ["xn--bcher-kva.example"]
+
+
 def test_a_certificate_for_an_address_is_good_for_a_url_with_that_address(authority: Authority) -> None:
     assert fetched(authority, authority.context("127.0.0.1"), answer(b"well met"), host="127.0.0.1") == b"well met"
 

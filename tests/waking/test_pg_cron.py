@@ -222,7 +222,7 @@ def test_without_the_secret_no_call_is_sent(hosted: World) -> None:
     install(hosted)
     use_up_tokens(hosted)
     hosted.run("delete from tickwork.call_secrets")
-    missing = "is missing, and no call is sent unsigned"
+    missing = "is missing, and calls are never sent unsigned"
 
     with pytest.raises(psycopg.Error, match=missing):
         tick(hosted)

@@ -63,12 +63,12 @@ def run_all(
 
 
 @contextmanager
-def started(*arguments: str, home: Path, output: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def started(*arguments: str, home: Path, output: Path, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A command that goes on, with its output in a file; killed at the end if it still runs."""
     with output.open("wb") as file:
         process = subprocess.Popen(
             ends_with_parent([*COMMAND, *arguments]),
-            env=environment_for(home, {}),
+            env=environment_for(home, environment),
             stdout=file,
             stderr=file,
         )

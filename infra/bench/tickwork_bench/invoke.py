@@ -3,12 +3,11 @@
 import http.client
 import time
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from tickwork_bench.contenders import Sender, tickwork
-from tickwork_bench.measure import Bench, Figure, Measurement, Result, percentile
+from tickwork_bench.measure import Bench, Measurement, Result, latency_figures
 from tickwork_local.functions import Function, Functions
 
 FOLDER = Path(__file__).parents[1] / "functions"
@@ -23,15 +22,7 @@ def run(bench: Bench) -> Result:
         settings = {"TICKWORK_DATABASE_URL": tickwork.as_worker(url)}
         with tickwork.sender(url) as sender, Functions(FUNCTIONS, settings, Path(logs)) as running:
             samples = measured(bench, sender, running.urls["nothing"], running.urls["hello"])
-    figures = [
-        figure
-        for name, each in samples.items()
-        for figure in (
-            Figure(f"{name}, p50", median(each), "ms", f"{HELLO}, p50", each),
-            Figure(f"{name}, p95", percentile(each, 95), "ms", f"{HELLO}, p95"),
-        )
-    ]
-    return Result(figures)
+    return Result(latency_figures(samples, HELLO))
 
 
 def measured(bench: Bench, sender: Sender, nothing: str, hello: str) -> dict[str, list[float]]:

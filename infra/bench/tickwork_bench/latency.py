@@ -5,10 +5,9 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
-from statistics import median
 
 from tickwork_bench.contenders import Listener, listening, pgqueuer, procrastinate, tickwork
-from tickwork_bench.measure import Bench, Figure, Measurement, Result, Target, percentile
+from tickwork_bench.measure import Bench, Measurement, Result, Target, latency_figures
 from tickwork_bench.processes import Line, Work, process
 
 BARE = "bare loop with LISTEN"
@@ -38,15 +37,7 @@ def run(bench: Bench) -> Result:
     with ExitStack() as running:
         trials = {name: started(bench, listener, running) for name, listener in LISTENERS.items()}
         samples = measured(bench, trials)
-    figures = [
-        figure
-        for name, each in samples.items()
-        for figure in (
-            Figure(f"{name}, p50", median(each), "ms", f"{BARE}, p50", each),
-            Figure(f"{name}, p95", percentile(each, 95), "ms", f"{BARE}, p95"),
-        )
-    ]
-    return Result(figures, [Target("tickwork, p50", [f"{BARE}, p50"], at_most=2)])
+    return Result(latency_figures(samples, BARE), [Target("tickwork, p50", [f"{BARE}, p50"], at_most=2)])
 
 
 def started(bench: Bench, listener: Listener, running: ExitStack) -> Callable[[], float]:

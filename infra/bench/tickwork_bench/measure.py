@@ -87,6 +87,18 @@ def median_figure(name: str, samples: Sequence[float], unit: Unit, base: str | N
     return Figure(name, median(samples), unit, base, samples)
 
 
+def latency_figures(samples: Mapping[str, Sequence[float]], base: str) -> list[Figure]:
+    """The median and the 95th percentile of each, beside those of `base`."""
+    return [
+        figure
+        for name, each in samples.items()
+        for figure in (
+            Figure(f"{name}, p50", median(each), "ms", f"{base}, p50", each),
+            Figure(f"{name}, p95", percentile(each, 95), "ms", f"{base}, p95"),
+        )
+    ]
+
+
 def percentile(samples: Sequence[float], share: int) -> float:
     return quantiles(samples, n=100, method="inclusive")[share - 1]
 

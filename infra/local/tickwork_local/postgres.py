@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 import psycopg
 
@@ -96,7 +96,7 @@ def locked(path: str, patience: float, refusal: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def try_lock(file: BinaryIO) -> bool:
+def try_lock(file: IO[Any]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

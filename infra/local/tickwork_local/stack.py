@@ -1,6 +1,5 @@
 """The whole product on one machine: Postgres, the functions, and a ticker that wakes them."""
 
-import fcntl
 import json
 import os
 import shutil
@@ -14,14 +13,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import Any
 
 import psycopg
 
 from tickwork.database.migrate import edited_since, folder, migrate
 from tickwork.errors import Error
 from tickwork_local.functions import Function, Functions
-from tickwork_local.postgres import PostgresFailed, Server, running_postgres
+from tickwork_local.postgres import PostgresFailed, Server, running_postgres, try_lock
 from tickwork_local.ticker import Ticker
 
 REPOSITORY = Path(__file__).parents[3]
@@ -181,14 +180,6 @@ def only_one_stack(home: Path) -> Iterator[None]:
             yield
         finally:
             (home / "stack.json").unlink(missing_ok=True)
-
-
-def try_lock(lock: IO[str]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def discard(home: Path) -> None:

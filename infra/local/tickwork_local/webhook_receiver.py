@@ -1,6 +1,7 @@
 """A small receiver of webhooks on this machine, for development: it verifies what arrives, and hands it on."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -61,10 +62,10 @@ class Receiver:
 
 def read(request: BaseHTTPRequestHandler, secret: str) -> Message:
     length = request.headers.get("content-length", "0")
-    body = request.rfile.read(min(int(length), MAX_BODY_BYTES)) if length.isdigit() else b""
+    body = request.rfile.read(min(int(length), MAX_BODY_BYTES)) if re.fullmatch("[0-9]{1,12}", length) else b""
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
         type = str(json.loads(body)["type"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         type = "?"
     return Message(headers.get("webhook-id", "?"), type, headers, body, is_genuine(secret, headers, body, time.time()))

@@ -7,38 +7,36 @@ from uuid import UUID
 
 from tickwork.database.connection import Database
 from tickwork.errors import BadSetting, InvalidRequest
+from tickwork.settings import is_postgres_url
 
 
 def database_url(given: str, name: str) -> str:
-    if not given.startswith(("postgresql://", "postgres://")):
-        raise BadSetting(
-            f"{name}: must start with postgresql://, such as postgresql://user:password@host:5432/database"
-        )
-    return given
+    try:
+        return is_postgres_url(given)
+    except ValueError as error:
+        # Without its context, which may show the password.
+        raise BadSetting(f"{name}: {error}. Example: postgresql://user:password@host:5432/database") from None
 
 
 def job_id(given: str, name: str = "ID") -> UUID:
-    try:
-        return UUID(given)
-    except ValueError:
-        hint = "It looks like 123e4567-e89b-42d3-a456-426614174000; `tickwork jobs` shows the ids."
-        raise InvalidRequest(f"{name}: {given!r} is no job id", hint=hint) from None
+    hint = "It looks like 123e4567-e89b-42d3-a456-426614174000; `tickwork jobs` shows the ids."
+    return uuid(given, f"{name}: {given!r} is not a job id", hint)
 
 
 def document_id(given: str) -> UUID:
-    try:
-        return UUID(given)
-    except ValueError:
-        hint = "`tickwork documents` shows the ids."
-        raise InvalidRequest(f"ID: {given!r} is no document id", hint=hint) from None
+    return uuid(given, f"ID: {given!r} is not a document id", "`tickwork documents` shows the ids.")
 
 
 def webhook_id(given: str) -> UUID:
+    hint = "`tickwork webhooks` and `tickwork webhooks deliveries` show the ids."
+    return uuid(given, f"ID: {given!r} is not an id", hint)
+
+
+def uuid(given: str, refusal: str, hint: str) -> UUID:
     try:
         return UUID(given)
     except ValueError:
-        hint = "`tickwork webhooks` and `tickwork webhooks deliveries` show the ids."
-        raise InvalidRequest(f"ID: {given!r} is no id", hint=hint) from None
+        raise InvalidRequest(refusal, hint=hint) from None
 
 
 def payload(given: str) -> Any:

@@ -53,7 +53,7 @@ def list_connectors(tenant: Tenant = None, database_url: DatabaseUrl = None, as_
         table.add_row(
             str(row["id"]),
             one_line(row["name"]),
-            row["provider"],
+            one_line(row["provider"]),
             Text(row["status"], COLOURS[row["status"]]),
             one_line(row["tenant"]),
             str(row["folders"]),
@@ -161,7 +161,8 @@ def check(client: Client, connector_id: UUID, wait_seconds: float, as_json: bool
     """Have the provider asked; the exit code says whether it takes the token."""
     job = done_for(client, connector_id, "check_connector", wait_seconds, as_json)
     if job.status == "done" and not as_json:
-        print(f"{connector_id} works: {job.result['provider']} account of {printable(job.result['account_name'])}.")
+        account = f"{job.result['provider']} account of {job.result['account_name']}"
+        print(f"{connector_id} works: {printable(account)}.")
     return 0 if job.status == "done" else 1
 
 
@@ -175,7 +176,7 @@ def watch(client: Client, given: str, url: str, wait_seconds: float, as_json: bo
     if job.status == "done" and not as_json:
         until = job.result["watched_until"]
         told = f"is watched until {until}, and then again" if until else "is watched once its app console has the URL"
-        print(f"{connector['id']} {told}.")
+        print(f"{connector['id']} {printable(told)}.")
     return 0 if job.status == "done" else 1
 
 

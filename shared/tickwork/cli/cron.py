@@ -8,7 +8,7 @@ import typer
 
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson
-from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table
+from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table, printable
 from tickwork.errors import BadSetting, InvalidRequest
 from tickwork.settings import are_long_secrets
 from tickwork.waking import pg_cron, pg_cron_status
@@ -75,12 +75,12 @@ def print_status(found: pg_cron.Status) -> None:
         table = plain_table("family", "due now", "last tick", "answers of 15 minutes", "URL")
         for row in found.families:
             tick = f"{row['seconds_ago']:.0f} s ago, {row['due_jobs']} due" if row["ticked_at"] else "never"
-            table.add_row(row["family"], str(row["due_now"]), tick, answers(row), one_line(row["url"]))
+            table.add_row(one_line(row["family"]), str(row["due_now"]), tick, answers(row), one_line(row["url"]))
         print_table(table)
     if found.problems:
         print()
     for problem in found.problems:
-        print(f"✗ {problem}")
+        print(f"✗ {printable(problem)}")
     if not found.problems:
         print("\n✓ Cron ticks, and the functions answer or have nothing to do.")
 

@@ -45,6 +45,6 @@ def hit_table(hits: Sequence[dict[str, Any]]) -> Table:
 def marked(snippet: str) -> Text:
     """The snippet with its hits in bold. Nothing in it is read as markup."""
     text = Text(no_wrap=True, overflow="ellipsis")
-    for number, part in enumerate(printable(snippet).replace("\n", " ").replace("»", "«").split("«")):
+    for number, part in enumerate(printable(" ".join(snippet.split())).replace("»", "«").split("«")):
         text.append(part, "bold yellow" if number % 2 else None)
     return text

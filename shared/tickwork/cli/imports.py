@@ -86,8 +86,7 @@ def tell(client: Client, job: Job, whole: dict[str, Any]) -> None:
         print(", ".join([f"{whole['imported_count']} files imported ({size})", *counts]))
     for kind in ("skipped", "failed"):
         for each in whole[kind]:
-            print(
-                f"  {kind} {printable(each['name'])}: {each['reason']} {printable(each.get('message') or '')}".rstrip()
-            )
+            told = f"{kind} {each['name']}: {each['reason']} {each.get('message') or ''}"
+            print(f"  {printable(told.rstrip())}")
     if job.status != "done":
         explain_unfinished(client, job)

@@ -22,6 +22,8 @@ COLOURS = {
     "cancelled": "bright_black",
 }
 
+SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
 # Of use to the queue and to nobody who reads.
 HIDDEN = ("lease_token", "lease_seconds", "timeout_seconds")
 
@@ -61,7 +63,7 @@ def job_table(jobs: Iterable[Job]) -> Table:
 
 def one_line(text: str) -> Text:
     # A Text is never read as markup, whatever a tenant wrote into it.
-    return Text(printable(text).replace("\n", " "), no_wrap=True, overflow="ellipsis")
+    return Text(printable(text), no_wrap=True, overflow="ellipsis")
 
 
 def note(job: Job) -> str:
@@ -83,7 +85,7 @@ def say(job: Job, as_json: bool, verb: str = "is") -> None:
     if as_json:
         print_json(job.model_dump(mode="json"))
     else:
-        extra = note(job)
+        extra = printable(note(job))
         print(f"{job.id} {verb} {job.status}{', ' if extra else ''}{extra}")
 
 
@@ -116,15 +118,16 @@ def print_attempt(attempt: Mapping[str, Any]) -> None:
         print(f"  {fact(attempt['error_code'])}: {fact(attempt['error_message'])}")
     for name in ("error", "exit_code", "stdout_tail", "stderr_tail", "logs"):
         if attempt[name] is not None:
-            print_lines(name, fact(attempt[name]))
+            print_lines(name, attempt[name])
 
 
-def print_lines(name: str, text: str) -> None:
+def print_lines(name: str, value: Any) -> None:
     # What was logged needs no heading: it is what people look for.
     if name != "logs":
         print(f"  {name}")
-    for line in text.splitlines():
-        print(f"  | {line}")
+    # The mark at the beginning tells them from lines of ours.
+    for line in value.splitlines() if isinstance(value, str) else [value]:
+        print(f"  | {fact(line)}")
 
 
 def fact(value: Any) -> str:
@@ -142,13 +145,23 @@ def moment(time: datetime) -> str:
 
 
 def printable(text: str) -> str:
-    """Without the characters that a terminal obeys."""
-    return "".join(each if each.isprintable() or each in "\n\t" else f"\\x{ord(each):02x}" for each in text)
+    """One line, without the characters that a terminal obeys or that turn the direction of writing.
+
+    Everything that others wrote goes through here, so that nothing of it looks like a line of ours.
+    """
+    return "".join(each if each.isprintable() else escaped(each) for each in text)
+
+
+def escaped(character: str) -> str:
+    code = ord(character)
+    return SHORT.get(character) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")
 
 
 def print_error(message: str, hint: str | None = None) -> None:
     console = Console(stderr=True, soft_wrap=True, highlight=False)
-    console.print(Text.assemble(("tickwork: ", "red"), printable(message.strip())))
-    if hint:
-        console.print(Text(f"  {printable(hint)}"))
+    # Some messages have several lines; those after the first are indented, so that none looks like a message.
+    first, *others = message.strip().split("\n")
+    console.print(Text.assemble(("tickwork: ", "red"), printable(first)))
+    for line in [*others, *([hint] if hint else [])]:
+        console.print(Text(f"  {printable(line.removeprefix('  '))}"))
     sys.stderr.flush()

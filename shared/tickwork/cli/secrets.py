@@ -11,6 +11,7 @@ from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant
 from tickwork.cli.output import one_line, plain_table, print_json, print_table
 from tickwork.errors import InvalidRequest
 from tickwork.families.webhook.http_request import REFERENCE, Secret
+from tickwork.tools.outbound.urls import host_in_ascii
 
 OWNER = "tenant"
 # A shorter one would be found in places where it only looks like itself.
@@ -43,8 +44,8 @@ def set_secret(
     value = (getpass("Its value: ") if sys.stdin.isatty() else sys.stdin.read()).strip()
     if len(value) < MIN_LENGTH or not value.isascii() or not value.isprintable():
         raise InvalidRequest(f"the value must be {MIN_LENGTH} characters or longer, of ASCII and in one line")
-    stored = Secret(value=value, hosts=[each.lower() for each in host]).model_dump_json()
-    client.secrets.store(tenant_id, OWNER, name, stored)
+    hosts = [each if each.isascii() else host_in_ascii(each) for each in map(str.lower, host)]
+    client.secrets.store(tenant_id, OWNER, name, Secret(value=value, hosts=hosts).model_dump_json())
     print(f"Stored. A header of http_request may say {{{{secret:{name}}}}}.")
 
 

@@ -6,7 +6,7 @@ import typer
 
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl
-from tickwork.cli.output import one_line, plain_table, print_json, print_table
+from tickwork.cli.output import one_line, plain_table, print_json, print_table, printable
 
 commands = typer.Typer()
 group = typer.Typer(help="List the tenants, or add one.", invoke_without_command=True, rich_markup_mode=None)
@@ -36,4 +36,4 @@ def add_tenant(
     if as_json:
         print_json(row)
     else:
-        print(f"{row['id']} {row['name']}")
+        print(f"{row['id']} {printable(row['name'])}")

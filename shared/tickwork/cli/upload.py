@@ -54,7 +54,7 @@ def upload(
     ended = [rows[each] for each in ids]
     if as_json:
         for row in ended:
-            print(json.dumps(summary(row), default=as_text, ensure_ascii=False))
+            print(json.dumps(summary(row), default=as_text))
     else:
         print_table(document_table(ended))
         for row in ended:
@@ -99,7 +99,8 @@ def wait_for(client: Client, ids: list[UUID], progress: Progress, give_up_at: fl
         waiting = [row for row in rows if row["extraction_status"] in ("queued", "running")]
         for row in rows:
             share = row["progress"] or 0.0 if row in waiting else 1.0
-            label = f"{printable(row['name'])[:40]} {row['progress_message'] or '' if row in waiting else ''}"
+            told = row["progress_message"] or "" if row in waiting else ""
+            label = f"{printable(row['name'])[:40]} {printable(told)}"
             progress.update(bars[row["id"]], completed=share, description=label)
         if not waiting and not client.documents.are_being_classified(ids):
             return True

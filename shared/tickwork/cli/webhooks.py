@@ -45,7 +45,12 @@ def show_endpoints(tenant: Tenant = None, database_url: DatabaseUrl = None, as_j
         events = ", ".join(row["event_types"]) or "all"
         status = Text(row["status"], COLOURS[row["status"]])
         table.add_row(
-            str(row["id"]), one_line(row["tenant"]), status, one_line(row["url"]), events, one_line(state_of(row))
+            str(row["id"]),
+            one_line(row["tenant"]),
+            status,
+            one_line(row["url"]),
+            one_line(events),
+            one_line(state_of(row)),
         )
     print_table(table) if rows else print("No endpoints. `tickwork webhooks add URL --tenant NAME` adds one.")
 

@@ -9,7 +9,7 @@ import typer
 
 from tickwork.cli import connect
 from tickwork.cli.options import DatabaseUrl, Functions
-from tickwork.database.connection import Database
+from tickwork.database.connection import MAX_SILENCE_SECONDS, Database
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.handler import Handlers
 from tickwork.queue import Queue, worker_name
@@ -40,7 +40,9 @@ def worker(
             os.environ.setdefault(name, value)
     settings = load_settings()
     handlers = handlers_of(functions or FUNCTIONS, family)
-    queue = Queue(Database(settings.database_url, f"tickwork {family} worker"), worker_name(family))
+    queue = Queue(
+        Database(settings.database_url, f"tickwork {family} worker", MAX_SILENCE_SECONDS), worker_name(family)
+    )
     one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds, batch)
     one.stop_on_signals()
     one.run()

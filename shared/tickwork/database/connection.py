@@ -2,11 +2,14 @@
 
 import select
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import capabilities
+from psycopg.abc import PQGen
 from psycopg.rows import DictRow, dict_row
 
 from tickwork.errors import BY_SQLSTATE, InvalidRequest, QueueError, Unavailable
@@ -16,6 +19,11 @@ T = TypeVar("T")
 
 # A connection that has run so many statements is worth asking whether it goes through a pooler.
 STATEMENTS_BEFORE_PREPARING = 20
+# After how many seconds without a word from the server a worker gives its statement up: as TCP does with a peer that
+# acknowledges nothing. A verb takes milliseconds.
+MAX_SILENCE_SECONDS = 30.0
+# How long to try to tell the server that nobody waits for a statement any more.
+CANCEL_SECONDS = 2.0
 # A session does not know a prepared statement, or knows another one by that name. It has executed nothing.
 MISTAKEN = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
 
@@ -23,9 +31,10 @@ MISTAKEN = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePrep
 class Database:
     """One connection for the verbs, which take turns on it, and a second one while a handler's transaction is open."""
 
-    def __init__(self, url: str, name: str = "tickwork") -> None:
+    def __init__(self, url: str, name: str = "tickwork", max_silence: float = float("inf")) -> None:
         self.url = url
         self.name = name
+        self._max_silence = max_silence
         self._lock = threading.Lock()
         self._connection: Connection | None = None
         self._cursor: psycopg.Cursor[DictRow] | None = None
@@ -36,11 +45,11 @@ class Database:
         """Run one statement in a transaction of its own; once more if the connection turns out to be dead."""
         with self._lock:
             for is_last in (not repeatable, True):
-                self._connection = self._healthy(self._connection)
+                self._connection = self._healthy(self._connection, self._max_silence)
                 try:
                     return self._executed(self._connection, query, parameters)
                 except psycopg.Error as error:
-                    if is_last or not self._connection.broken:
+                    if is_last or not self._connection.broken or isinstance(error, SilentServer):
                         raise translated(error) from error
         raise AssertionError("the last round returns or raises")
 
@@ -76,7 +85,8 @@ class Database:
     def _lent(self) -> Iterator[Connection]:
         with self._lock:
             spare, self._spare = self._spare, None
-        connection = self._healthy(spare)
+        # What a handler does may take long: it has the time that its type allows.
+        connection = self._healthy(spare, max_silence=float("inf"))
         try:
             yield connection
         finally:
@@ -85,20 +95,68 @@ class Database:
             if surplus:
                 surplus.close()
 
-    def _healthy(self, connection: Connection | None) -> Connection:
+    def _healthy(self, connection: Connection | None, max_silence: float) -> Connection:
         if connection and not connection.closed and not _was_hung_up(connection):
             return connection
         if connection:
             connection.close()
         self._statements = 0
         try:
-            return connect(self.url, self.name)
+            return connect(self.url, self.name, max_silence)
         except psycopg.Error as error:
             raise translated(error) from error
 
 
-def connect(url: str, name: str) -> Connection:
-    return psycopg.connect(
+class SilentServer(psycopg.OperationalError):
+    pass
+
+
+class LimitedConnection(psycopg.Connection[DictRow]):
+    """Gives up a server that keeps its connection open and says nothing: no setting of TCP or of the server does."""
+
+    max_silence = float("inf")
+
+    def wait(self, gen: PQGen[T], *arguments: Any, **options: Any) -> T:
+        if self.max_silence < float("inf"):
+            gen = heard_within(self.max_silence, gen)
+        try:
+            return super().wait(gen, *arguments, **options)
+        except SilentServer:
+            # It may be alive and at work.
+            cancel(self)
+            self.pgconn.finish()
+            raise
+
+
+def heard_within(seconds: float, generator: PQGen[T]) -> PQGen[T]:
+    """The same exchange with the server. psycopg looks ten times a second whether there is anything to read."""
+    silent_at = None
+    try:
+        wanted = next(generator)
+        while True:
+            ready = yield wanted
+            if ready:
+                silent_at = None
+            elif silent_at is None:
+                silent_at = time.monotonic() + seconds
+            elif time.monotonic() > silent_at:
+                raise SilentServer(f"the database said nothing for {seconds:g} seconds")
+            wanted = generator.send(ready)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def cancel(connection: Connection) -> None:
+    """Ask the server to end the statement that runs: it notices only between two that nobody is there any more."""
+    # The older way to cancel waits for the server without limit.
+    if capabilities.has_cancel_safe():
+        with suppress(psycopg.Error):
+            connection.cancel_safe(timeout=CANCEL_SECONDS)
+
+
+def connect(url: str, name: str, max_silence: float = float("inf")) -> Connection:
+    connection = LimitedConnection.connect(
         url,
         autocommit=True,
         row_factory=dict_row,
@@ -109,6 +167,8 @@ def connect(url: str, name: str) -> Connection:
         keepalives_idle=30,
         tcp_user_timeout=30_000,
     )
+    connection.max_silence = max_silence
+    return connection
 
 
 def is_direct(connection: Connection) -> bool:
@@ -124,11 +184,22 @@ def translated(error: psycopg.Error) -> Exception:
         if error.sqlstate == "22P05":
             message = f"payload: must not contain \\u0000 ({message})"
         return BY_SQLSTATE[error.sqlstate](message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if is_unavailable(error):
         return Unavailable(message, sqlstate=error.sqlstate, hint="Is the database up, and is its URL right?")
     if isinstance(error, psycopg.DataError):
         return InvalidRequest(message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
     return QueueError(message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
+
+
+def is_unavailable(error: psycopg.Error) -> bool:
+    """Whether the statement may go through later, on another connection."""
+    return (
+        isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        # What psycopg makes of a session that ends in the middle of a BEGIN or COMMIT: two results, and no SQLSTATE.
+        or (isinstance(error, psycopg.InternalError) and error.sqlstate is None)
+        # The server that was the primary a moment ago, or is not yet.
+        or isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+    )
 
 
 def _was_hung_up(connection: Connection) -> bool:

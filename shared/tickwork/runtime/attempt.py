@@ -1,4 +1,4 @@
-"""One attempt at one job: its handler, its tools, and how it ends."""
+"""One attempt at one job: its lease, its tools, and how it ends."""
 
 from __future__ import annotations
 
@@ -6,18 +6,9 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from tickwork.errors import (
-    Interrupted,
-    JobError,
-    LeaseLost,
-    NotYet,
-    Permanent,
-    Retryable,
-    Unavailable,
-    UnknownType,
-)
-from tickwork.jobs.handler import Handlers, Tools
-from tickwork.jobs.outcomes import Done, Failed, Json, Lost, Outcome, Released
+from tickwork.errors import JobError, LeaseLost, NotYet, Permanent, Retryable, Unavailable
+from tickwork.jobs.handler import Tools
+from tickwork.jobs.outcomes import Failed, Json, Lost, Outcome, Released
 from tickwork.logs import log_exception, text_of
 from tickwork.queue import Queue
 from tickwork.runtime.lease import Lease
@@ -32,8 +23,12 @@ class Attempt:
         self.queue = queue
         self.lease = Lease(queue, job)
         self.tools = Tools(job, self.lease.transaction)
+        # How it ended, in the words of the report, once that is in the database; `lost` if somebody else has the job.
+        self.ending: str | None = None
+        # Whether its handler has returned, and what that wants written is being written.
+        self.is_writing = False
         self._outcome: Outcome | None = None
-        self._is_taken = threading.Lock()
+        self._first_to_finish = threading.Lock()
         self._interruption: Outcome | None = None
         self._abandon_at = float("inf")
         self._sent_progress: tuple[float, str | None] | None = None
@@ -50,40 +45,48 @@ class Attempt:
             "worker_id": self.job.worker_id,
         }
 
-    def run(self, handlers: Handlers) -> bool:
-        """Run the handler, here and now, and keep how it ended; false if it was abandoned meanwhile."""
-        self.tools.start_clock()
-        try:
-            outcome: Outcome = run_handler(self.job, handlers, self.tools)
-        except Interrupted as error:
-            outcome = self._interruption or Failed(error.code, text_of(error))
-        except BaseException as error:
-            outcome = outcome_of(error)
-            if isinstance(error, Retryable | NotYet) and error.hold and self.job.lane:
-                self.lease.hold_lane(error.hold, text_of(error))
-        return self._finish(outcome)
-
     def interrupt(self, outcome: Outcome, patience: float) -> None:
         """Ask the handler to stop, and decide how the attempt ends if it does, or does not in time."""
+        # Without a lease the job may also have been settled just now, by the transaction that writes. That finds out.
+        if isinstance(outcome, Lost) and self.is_writing:
+            return
         if self._interruption is None or isinstance(outcome, Lost):
             self._interruption = outcome
             self._abandon_at = time.monotonic() + patience
             self.tools.interrupt(getattr(outcome, "message", type(outcome).__name__.lower()))
 
-    def is_interrupted(self) -> bool:
-        return self._interruption is not None
+    def interruption(self) -> Outcome | None:
+        """How it is to end, if it was asked to stop."""
+        return self._interruption
 
     def is_to_be_abandoned(self) -> bool:
         return time.monotonic() >= self._abandon_at
 
     def abandon(self) -> bool:
         """End it as was decided, without its handler; false if that has ended meanwhile."""
-        return self._finish(self._interruption or Lost())
+        if not self.finish(self._interruption or Lost()):
+            return False
+        self.lease.give_up()
+        return True
 
     def release(self) -> None:
         """It has not been started, and will not be here."""
         self.interrupt(Released(), 0)
         self.abandon()
+
+    def finish(self, outcome: Outcome, ending: str | None = None) -> bool:
+        """Keep how it ended, and whether that is in the database already; false if it has ended before."""
+        # The handler's thread and the one that abandons it may come at the same moment.
+        if not self._first_to_finish.acquire(blocking=False):
+            return False
+        self._outcome = outcome
+        self.ending = ending
+        return True
+
+    def note_settled(self, outcome: Outcome, ending: str) -> None:
+        """It is in the database, with this outcome: that of the handler, or why that was refused."""
+        self._outcome = outcome
+        self.ending = ending
 
     def is_finished(self) -> bool:
         return self._outcome is not None
@@ -106,22 +109,6 @@ class Attempt:
         """The queue has received it."""
         self.lease.note_beat()
         self._sent_progress = self._told_progress
-
-    def _finish(self, outcome: Outcome) -> bool:
-        # The handler's thread and the one that abandons it may come at the same moment: the first one settles.
-        if not self._is_taken.acquire(blocking=False):
-            return False
-        if isinstance(outcome, Done):
-            self.lease.begin_settling()
-        self._outcome = outcome
-        return True
-
-
-def run_handler(job: ClaimedJob, handlers: Handlers, tools: Tools) -> Done:
-    handler = handlers.get(job.type)
-    if handler is None:
-        raise UnknownType(f"The function of the family {job.family!r} has no handler for the type {job.type!r}")
-    return handler(job.payload, tools)
 
 
 def outcome_of(error: BaseException) -> Outcome:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from tickwork.database.breakable import Breakable
 from tickwork.database.connection import Connection
-from tickwork.errors import QueueError
+from tickwork.errors import LeaseLost, QueueError
 from tickwork.jobs.outcomes import Json
 from tickwork.logs import log
 from tickwork.queue import Queue, lease_of
@@ -16,7 +18,7 @@ from tickwork.queue import Queue, lease_of
 if TYPE_CHECKING:
     from tickwork.jobs.rows import ClaimedJob
 
-# How many heartbeats there are to a lease: one that gets lost is no harm.
+# How many heartbeats there are to a lease: one that gets lost does no harm.
 BEATS_PER_LEASE = 3
 # How often progress is worth a heartbeat of its own.
 PROGRESS_SECONDS = 1.0
@@ -24,16 +26,18 @@ MAX_DELAY_SECONDS = 30 * 86_400.0
 
 
 class Lease:
-    """It knows neither the attempt nor its tools: such a circle would be left to the garbage collector, which would
-    take a fifth of the time of small jobs."""
+    """It refers neither to the attempt nor to its tools: such a cycle would be left to the garbage collector, which
+    would take a fifth of the time of small jobs."""
 
     def __init__(self, queue: Queue, job: ClaimedJob) -> None:
         self.queue = queue
         self.job = job
         self._seconds = job.lease_seconds or 60
         self._last_beat = self._leased_at = time.monotonic()
-        self._holder: int | None = None
-        self._is_settling = False
+        self._lock = threading.Lock()
+        # The transactions that are open under it, each with the thread that it belongs to.
+        self._open: dict[Breakable, int] = {}
+        self._is_given_up = False
 
     def beat_is_due(self, has_news: bool) -> bool:
         passed = time.monotonic() - self._last_beat
@@ -50,31 +54,45 @@ class Lease:
         return time.monotonic() > self._leased_at + self._seconds
 
     def hold_lane(self, seconds: float, reason: str) -> None:
-        # Before the job is settled: between the two the lane waits for nothing, the other way round it would not wait.
+        # Before the job is settled, so that no other job of the lane starts in between.
         try:
             self.queue.hold_lane_of_job(self.job, bounded_delay(seconds), reason)
         except QueueError as error:
             log("miss_hold", "WARNING", reason=str(error))
 
-    def begin_settling(self) -> None:
-        """From now on the job's row belongs to the transaction that settles it."""
-        self._is_settling = True
-
     def transaction(self, work: Callable[[Connection], Any]) -> Any:
         """Run something in a transaction that holds the job."""
-        # The second transaction would wait for the job's row, which the first one holds, for ever.
-        if self._is_settling or self._holder == threading.get_ident():
+        # The second transaction might wait for rows that the first one has locked, for ever.
+        if threading.get_ident() in self._open.values():
             raise RuntimeError("a transaction under this lease is open already: use its connection")
 
         def held(connection: Connection) -> Any:
-            self.queue.hold_job(self.job, connection)
-            self._holder = threading.get_ident()
-            try:
-                return work(connection)
-            finally:
-                self._holder = None
+            with closing(Breakable(connection)) as transaction:
+                self._begin(transaction)
+                try:
+                    self.queue.hold_job(self.job, connection)
+                    return work(connection)
+                finally:
+                    self._end(transaction)
 
         return self.queue.database.transaction(held)
+
+    def give_up(self) -> None:
+        """End the transactions that are open, and open no more: the job is settled without its handler."""
+        with self._lock:
+            self._is_given_up = True
+            for transaction in self._open:
+                transaction.break_off()
+
+    def _begin(self, transaction: Breakable) -> None:
+        with self._lock:
+            if self._is_given_up:
+                raise LeaseLost("this attempt was abandoned")
+            self._open[transaction] = threading.get_ident()
+
+    def _end(self, transaction: Breakable) -> None:
+        with self._lock:
+            del self._open[transaction]
 
 
 def bounded_delay(delay: float) -> float:

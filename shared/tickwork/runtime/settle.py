@@ -1,74 +1,101 @@
-"""How an attempt's outcome gets into the database: alone, or in one go with the claim of the next job."""
+"""Writes the outcome of an attempt: alone, with what its handler wants written, or with the claim of the next job."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, assert_never
 
+from psycopg.rows import DictRow
+
+from tickwork.database.connection import Connection
 from tickwork.errors import InvalidRequest, LeaseLost, QueueError, QueueFull, Unavailable
 from tickwork.jobs.outcomes import Done, Failed, Json, Lost, Outcome, Released
-from tickwork.logs import log, presentable, text_of
-from tickwork.queue import lease_of
+from tickwork.logs import log, log_exception, presentable, text_of
+from tickwork.queue import SettleAndClaim, lease_of, perform
 from tickwork.runtime.attempt import Attempt, outcome_of
+from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.lease import bounded_delay
 
 if TYPE_CHECKING:
     from tickwork.jobs.rows import ClaimedJob
 
-# When to try again to reach the database with an outcome.
-SETTLE_AGAIN_SECONDS = (0.2, 1.0, 4.0)
+# When to try again to reach the database with an outcome: for as long as a restart of the server may take.
+SETTLE_AGAIN_SECONDS = (0.2, 1.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
 
 
-def settle_and_claim(attempt: Attempt, types: Iterable[str] | None) -> tuple[str, ClaimedJob | None]:
-    """Settle the job and claim the next one of these types in one go where that can be; otherwise settle it alone.
+def settle_and_claim(attempt: Attempt, types: Iterable[str]) -> ClaimedJob | None:
+    """Settle the job and claim the next one of these types, if one is due, in one statement.
 
-    Returns how the attempt ended, and what was claimed.
+    If that fails, the job is not settled.
     """
-    outcome = attempt.outcome()
-    if types is not None and not is_settled_alone(outcome):
-        try:
-            encoded = [encoded_outcome(attempt, outcome)]
-            settled, claimed = attempt.queue.settle_and_claim(encoded, attempt.job.family, types=types)
-            ending = ending_of(outcome, settled[0]["status"])
-            log_ending(ending, outcome)
-            return ending, (claimed[0] if claimed else None)
-        except Exception as error:
-            # What is wrong is found out, and said, when it is settled alone.
-            log("miss_settle", "WARNING", reason=text_of(error))
-    return settle(attempt), None
+    try:
+        request = SettleAndClaim([encoded_outcome(attempt, attempt.outcome())])
+        request.send(attempt.queue, attempt.job.family, max_jobs=1, types=types)
+    except Exception as error:
+        # What is wrong is found out, and said, when it is settled alone.
+        log("miss_settle", "WARNING", reason=text_of(error))
+        return None
+    (status,) = request.statuses()
+    attempt.note_settled(attempt.outcome(), ending_of(attempt.outcome(), status))
+    log_ending(attempt)
+    return next(iter(claimed_with(request)), None)
 
 
-def settle(attempt: Attempt) -> str:
-    """Write the outcome under the lease; returns how the attempt ended, `lost` if somebody else has the job."""
+def claimed_with(request: SettleAndClaim) -> list[ClaimedJob]:
+    try:
+        return request.claimed()
+    except Exception as error:
+        # One job that cannot even be read must not keep the others from being settled.
+        log_exception("fail_to_claim", error)
+        return []
+
+
+def settle(attempt: Attempt, deadline: Deadline) -> None:
+    """Write the outcome under the lease, and keep how the attempt ended: `lost` if somebody else has the job."""
+    attempt.note_settled(*settle_outcome(attempt, attempt.outcome(), deadline))
+    log_ending(attempt)
+
+
+def settle_outcome(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[Outcome, str]:
+    """Write it, once more if the database cannot be reached. Returns what was written, and how the attempt ended."""
     for pause in (*SETTLE_AGAIN_SECONDS, None):
         try:
-            ending = write(attempt, attempt.outcome())
+            return write(attempt, outcome)
         except LeaseLost:
-            ending = "lost"
+            break
         except QueueError as error:
             log("miss_settle", "WARNING", reason=str(error))
-            if pause is not None:
-                time.sleep(pause)
-                continue
-            ending = "lost"
-        log_ending(ending, attempt.outcome())
-        return ending
-    raise AssertionError("the last round returns")
+            if pause is None or not deadline.pause(pause):
+                break
+    return outcome, "lost"
 
 
-def write(attempt: Attempt, outcome: Outcome) -> str:
+def write(attempt: Attempt, outcome: Outcome) -> tuple[Outcome, str]:
     """In one transaction with what the handler wants written. What the queue does not take fails the attempt."""
     try:
-        encoded = [encoded_outcome(attempt, outcome)]
-        (settled,) = attempt.queue.settle_jobs(encoded, outcome.writes if isinstance(outcome, Done) else ())
-        return ending_of(outcome, settled["status"])
+        (settled,) = settled_jobs(attempt, outcome)
+        return outcome, ending_of(outcome, settled["status"])
     except (LeaseLost, Unavailable):
         raise
     except Exception as error:
         if not isinstance(outcome, Done):
             raise
         return write(attempt, outcome_of_refusal(error))
+
+
+def settled_jobs(attempt: Attempt, outcome: Outcome) -> list[DictRow]:
+    encoded = [encoded_outcome(attempt, outcome)]
+    if not isinstance(outcome, Done) or not outcome.writes:
+        return attempt.queue.settle_jobs(encoded)
+    writes = outcome.writes
+
+    def write_and_settle(connection: Connection) -> list[DictRow]:
+        for each in writes:
+            perform(each, connection)
+        return attempt.queue.settle_jobs(encoded, connection)
+
+    settled: list[DictRow] = attempt.lease.transaction(write_and_settle)
+    return settled
 
 
 def outcome_of_refusal(error: Exception) -> Outcome:
@@ -80,10 +107,6 @@ def outcome_of_refusal(error: Exception) -> Outcome:
             return Failed("REFUSED", f"The queue refused what the handler returned: {error}", retryable=False)
         case _:
             return outcome_of(error)
-
-
-def is_settled_alone(outcome: Outcome) -> bool:
-    return isinstance(outcome, Lost) or (isinstance(outcome, Done) and bool(outcome.writes))
 
 
 def encoded_outcome(attempt: Attempt, outcome: Outcome) -> Json:
@@ -123,6 +146,7 @@ def ending_of(outcome: Outcome, status: str | None) -> str:
             return status or "lost"
 
 
-def log_ending(ending: str, outcome: Outcome) -> None:
+def log_ending(attempt: Attempt) -> None:
+    outcome = attempt.outcome()
     error_code = outcome.code if isinstance(outcome, Failed) else None
-    log("settle", "WARNING" if ending == "lost" else "INFO", ending=ending, error_code=error_code)
+    log("settle", "WARNING" if attempt.ending == "lost" else "INFO", ending=attempt.ending, error_code=error_code)

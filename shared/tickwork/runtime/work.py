@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from tickwork.errors import QueueError
 from tickwork.jobs.handler import Handlers
-from tickwork.jobs.outcomes import Report
+from tickwork.jobs.outcomes import Lost, Report
 from tickwork.logs import bind, bound, log
 from tickwork.queue import Queue
 from tickwork.runtime import watch
 from tickwork.runtime.attempt import Attempt
 from tickwork.runtime.deadline import Deadline
-from tickwork.runtime.settle import settle_and_claim
+from tickwork.runtime.run import run
+from tickwork.runtime.settle import settle, settle_and_claim
 from tickwork.runtime.worker_thread import WorkerThread
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def work(queue: Queue, family: str, handlers: Handlers, deadline: Deadline) -> R
     loop = Loop(queue, family, handlers, deadline)
     job = loop.claim()
     while job:
-        job = look_after(loop, WorkerThread(loop.work_from, job))
+        job = watch_thread(loop, WorkerThread(loop.work_from, job))
     return loop.report
 
 
 class Loop:
-    """Runs in a worker thread, while the caller looks at it now and then."""
+    """Runs in a worker thread, while the caller watches it."""
 
     def __init__(self, queue: Queue, family: str, handlers: Handlers, deadline: Deadline) -> None:
         self.deadline = deadline
@@ -71,32 +72,35 @@ class Loop:
         return job or self.claim()
 
     def close(self) -> None:
-        """Claim no more: nobody looks any longer."""
+        """Claim no more: nobody watches any longer."""
         self._is_closed = True
 
     def _run(self, attempt: Attempt) -> bool:
         bind(attempt.labels)
         log("claim")
         self.deadline.count_jobs()
-        return attempt.run(self._handlers)
+        return run(attempt, self._handlers, self.deadline)
 
     def _settle(self, attempt: Attempt) -> ClaimedJob | None:
-        """Settle it; the job that was claimed in one go with that, if there was one."""
-        ending, job = settle_and_claim(attempt, self._handlers if self._may_claim() else None)
-        self.report.add(ending)
+        """Settle it, unless its writes have done so; returns the job that was claimed with that, if there was one."""
+        job = None
+        if attempt.ending is None and self._may_claim() and not isinstance(attempt.outcome(), Lost):
+            job = settle_and_claim(attempt, self._handlers)
+        if attempt.ending is None:
+            settle(attempt, self.deadline)
+        self.report.add(str(attempt.ending))
         return job
 
     def _may_claim(self) -> bool:
-        return self.deadline.is_far() and not self._is_closed
+        return self.deadline.allows_claims() and not self._is_closed
 
 
-def look_after(loop: Loop, thread: WorkerThread) -> ClaimedJob | None:
+def watch_thread(loop: Loop, thread: WorkerThread) -> ClaimedJob | None:
     """Watch a worker thread until it ends; if it has to be abandoned, returns the job for another one."""
     try:
         while not thread.wait(watch.LOOK_SECONDS):
             attempt = loop.attempt
-            # One that is finished is being settled.
-            if attempt is None or attempt.is_finished():
+            if attempt is None or attempt.ending:
                 continue
             if attempt.is_to_be_abandoned() and attempt.abandon():
                 return loop.go_on_without(attempt)

@@ -19,6 +19,8 @@ SIGNATURE_SECONDS = 300
 MAX_SIGNATURES = 10_000
 # How often an unknown key id may make us ask Google for its keys.
 KEYS_SECONDS = 30
+# How soon it may when there are no keys yet: until then every token is refused, good ones too.
+FIRST_KEYS_SECONDS = 1
 # How long a token may be valid; Google's are for an hour.
 TOKEN_SECONDS = 24 * 60 * 60
 
@@ -149,7 +151,8 @@ class _Keys:
 
     def _fetch_unknown(self, key_id: str | None, url: str) -> Any:
         with self._lock:
-            if key_id not in self._keys and time.monotonic() > self._fetched_at + KEYS_SECONDS:
+            pause = KEYS_SECONDS if self._keys else FIRST_KEYS_SECONDS
+            if key_id not in self._keys and time.monotonic() > self._fetched_at + pause:
                 self._fetched_at = time.monotonic()
                 self._keys = self._fetch(url) or self._keys
             return self._keys.get(key_id)

@@ -2,10 +2,10 @@
 
 import hashlib
 import hmac
-import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from tickwork.client import Client
@@ -13,8 +13,10 @@ from tickwork.client.connectors import Connectors
 from tickwork.database.connection import Database
 from tickwork.errors import QueueError
 from tickwork.logs import log
+from tickwork.serve.bodies import BodyRefused, body_of
 from tickwork.settings import Settings
 from tickwork.tools.channel_tokens import channel_token
+from tickwork.tools.json_object import json_object
 
 if TYPE_CHECKING:
     from flask import Request
@@ -29,11 +31,16 @@ MAX_AT_ONCE = 1000
 # As text and nothing else, whatever it says: anybody can have us repeat it.
 PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
 
+SIGNATURE = re.compile("[0-9a-f]{64}")
 TOKEN = re.compile("([0-9a-f-]{36})[.][0-9a-f]{64}")
 
 
 class Refused(Exception):
-    """It does not come from whom it should."""
+    """It does not come from whom it should, or makes no sense (400)."""
+
+    def __init__(self, reason: str, status: int = 403) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 def notifications(request: "Request", database: Database, settings: Settings) -> Response:
@@ -42,27 +49,28 @@ def notifications(request: "Request", database: Database, settings: Settings) ->
     challenge = request.args.get("validationToken" if provider == "onedrive" else "challenge")
     if challenge is not None and provider in ("dropbox", "onedrive"):
         return (challenge, 200, PLAIN) if len(challenge) <= MAX_CHALLENGE_LENGTH else ("", 400, PLAIN)
-    body = request.stream.read(MAX_BODY_BYTES + 1)
-    if request.method != "POST" or len(body) > MAX_BODY_BYTES:
-        return "", 405 if request.method != "POST" else 413, PLAIN
+    if request.method != "POST":
+        return "", 405, PLAIN
     try:
-        return noted(provider, request, body, Client(database).connectors, settings)
+        return noted(provider, request, Client(database).connectors, settings)
+    except BodyRefused as refusal:
+        return "", refusal.status, PLAIN
     except Refused as refusal:
         log("refuse_notification", "WARNING", provider=provider, reason=str(refusal))
-        return "", 403, PLAIN
+        return "", refusal.status, PLAIN
     except QueueError as error:
         # They try again later.
         log("miss_notification", "ERROR", provider=provider, reason=str(error))
         return "", 503, PLAIN
 
 
-def noted(provider: str, request: "Request", body: bytes, connectors: Connectors, settings: Settings) -> Response:
+def noted(provider: str, request: "Request", connectors: Connectors, settings: Settings) -> Response:
     match provider:
         case "dropbox":
-            check_signature(request.headers.get("X-Dropbox-Signature", ""), body, settings.dropbox_app_secret)
-            connectors.note_changes("dropbox", account_ids=accounts_in(body))
+            connectors.note_changes("dropbox", account_ids=accounts_in(signed_body(request, settings)))
             return "", 200, PLAIN
         case "onedrive":
+            body = body_of(request, MAX_BODY_BYTES)
             connectors.note_changes("onedrive", connector_ids=connectors_in(body, settings))
             return "", 202, PLAIN
         case "gdrive":
@@ -75,6 +83,15 @@ def noted(provider: str, request: "Request", body: bytes, connectors: Connectors
             return "", 404, PLAIN
 
 
+def signed_body(request: "Request", settings: Settings) -> bytes:
+    signature = request.headers.get("X-Dropbox-Signature", "")
+    if not SIGNATURE.fullmatch(signature):
+        raise Refused("the signature is none")
+    body = body_of(request, MAX_BODY_BYTES)
+    check_signature(signature, body, settings.dropbox_app_secret)
+    return body
+
+
 def check_signature(signature: str, body: bytes, secret: str | None) -> None:
     expected = hmac.digest((secret or "").encode(), body, hashlib.sha256).hex()
     if not secret or not hmac.compare_digest(signature.encode(errors="replace"), expected.encode()):
@@ -82,23 +99,26 @@ def check_signature(signature: str, body: bytes, secret: str | None) -> None:
 
 
 def accounts_in(body: bytes) -> list[str]:
-    listed = parsed(body).get("list_folder")
+    listed = json_object(body).get("list_folder")
     accounts = listed.get("accounts") if isinstance(listed, dict) else None
-    return [each for each in accounts or [] if isinstance(each, str) and "\0" not in each][:MAX_AT_ONCE]
+    if not isinstance(accounts, list) or not all(isinstance(each, str) and "\0" not in each for each in accounts):
+        raise Refused("the body is not what Dropbox sends", status=400)
+    return accounts[:MAX_AT_ONCE]
 
 
 def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
     """Those whose notifications prove themselves; one that does not spoils none of the others, but is no success."""
-    value = parsed(body).get("value")
+    value = json_object(body).get("value")
     states = [each.get("clientState") for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    different = dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE])
     known = []
-    for state in dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE]):
-        try:
+    for state in different:
+        with suppress(Refused):
             known.append(checked(state, "onedrive", settings))
-        except Refused:
-            log("refuse_notification", "WARNING", provider="onedrive", reason="a client state is wrong")
     if not known:
         raise Refused("no client state is right")
+    if wrong := len(different) - len(known):
+        log("refuse_notification", "WARNING", provider="onedrive", reason=f"{wrong} client states are wrong")
     return known
 
 
@@ -116,11 +136,3 @@ def checked(token: str, provider: str, settings: Settings) -> UUID:
     if not any(equal):
         raise Refused("the token is wrong")
     return connector_id
-
-
-def parsed(body: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

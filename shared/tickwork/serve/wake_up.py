@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tickwork.database.connection import Database
+from tickwork.database.connection import MAX_SILENCE_SECONDS, Database
 from tickwork.database.version import SchemaCheck
 from tickwork.errors import BadSetting, CallerRefused, QueueError, WrongSchema
 from tickwork.jobs.handler import Handlers
@@ -13,6 +13,7 @@ from tickwork.logs import log, traced
 from tickwork.queue import Queue, worker_name
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
+from tickwork.serve.bodies import leave_body
 from tickwork.serve.callers import check_caller
 from tickwork.serve.routes import NO_ROUTES, Response, Routes, route_of
 from tickwork.settings import Settings, load_settings
@@ -27,7 +28,8 @@ def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Calla
     `routes` answer requests whose path begins with their key.
     """
     settings = settings_or_exit()
-    database = Database(settings.database_url, f"tickwork {family}")
+    use_guarded_worker()
+    database = Database(settings.database_url, f"tickwork {family}", MAX_SILENCE_SECONDS)
     schema = SchemaCheck(database)
 
     def function(request: "Request") -> Response:
@@ -39,7 +41,7 @@ def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Calla
                 if route
                 else answer(request, queue, family, handlers, settings, schema)
             )
-        drop_body(request)
+        leave_body(request, is_refused=response[1] >= 400)
         return response
 
     return function
@@ -90,10 +92,11 @@ def work_within_budget(queue: Queue, family: str, handlers: Handlers, settings: 
     return report
 
 
-def drop_body(request: "Request") -> None:
-    # functions-framework reads the rest of the body into memory, also that of a stranger: leave it none.
-    while request.stream.read(65_536):
-        pass
+def use_guarded_worker() -> None:
+    # functions-framework leaves the class to gunicorn's default, and has no setting for it.
+    from gunicorn.config import WorkerClass  # type: ignore[import-untyped]
+
+    WorkerClass.default = "tickwork.serve.guarded_worker.GuardedWorker"
 
 
 def settings_or_exit() -> Settings:

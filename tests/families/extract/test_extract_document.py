@@ -135,6 +135,16 @@ def test_two_extractions_of_one_document_at_once_are_both_done(office: Office) -
     assert len(office.chunks(id)) == 4
 
 
+def test_a_tenant_with_many_files_leaves_workers_to_the_others(office: Office) -> None:
+    other = office.world.tenant()
+    for tenant in [office.tenant] * 5 + [other] * 5:
+        office.world.job("extract_document", tenant, payload={"document_id": str(uuid4())})
+
+    claimed = [job.tenant_id for _ in range(7) if (job := office.world.queue.claim_next_job("extract"))]
+
+    assert (claimed.count(office.tenant), claimed.count(other)) == (3, 3)
+
+
 @pytest.mark.parametrize("ending", ["cancelled", "dead", "failed"])
 def test_an_extraction_ends_with_its_job_whoever_ended_it(office: Office, ending: str) -> None:
     id = office.add("letter.md", LETTER)

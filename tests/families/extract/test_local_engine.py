@@ -24,6 +24,7 @@ from tests.world.engine_files import (
     report_of,
 )
 from tests.world.waiting import until
+from tickwork.errors import Permanent
 from tickwork.families.extract.elements import Element, Extracted
 from tickwork.families.extract.engines.local import extract
 
@@ -388,6 +389,27 @@ def test_text_is_decoded_by_its_mark_or_by_trying(read: Read, encoding: str) -> 
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "Schöne Grüße".encode("utf-16-le"),
+        "Schöne Grüße".encode("utf-16-be"),
+        "Schöne Grüße".encode() + bytes(1000),
+        b"\0".join(each.encode() for each in ("Sch", "ö", "ne ", "Grü", "ße")),
+    ],
+    ids=["UTF-16-LE", "UTF-16-BE", "filled up", "strewn"],
+)
+def test_a_text_with_many_nuls_is_read(read: Read, content: bytes) -> None:
+    assert outline(read(content, "text/plain")) == [("Title", "Schöne Grüße")]
+
+
+def test_a_program_is_no_text(read: Read) -> None:
+    with pytest.raises(Permanent) as refusal:
+        read(b"MZ" + bytes(range(32)) * 20 + bytes(1000), "text/plain")
+
+    assert refusal.value.code == "CORRUPT_FILE"
+
+
+@pytest.mark.parametrize(
     ("content", "mime_type"),
     [
         ("Ein\0 Wort.", "text/plain"),
@@ -467,8 +489,8 @@ extract(Path(sys.argv[1]), "text/html", 300, report)
 
 def test_the_child_dies_with_its_parent(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    # Python's parser takes minutes for this.
-    file.write_bytes(b"<" * 20_000_000)
+    # It is read for ten seconds or more.
+    file.write_bytes(b"<" * 45_000_000)
     with subprocess.Popen([sys.executable, "-c", PARENT, file], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
         child = int(parent.stdout.readline())

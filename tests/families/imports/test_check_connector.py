@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.families.imports.test_watch_connector import URL, clouds, office, run
+from tests.families.imports.test_watch_connector import URL, notification_secret, run
 from tests.servers.cloud import Cloud
 from tests.world.office import Office
 
-__all__ = ["clouds", "office"]
+__all__ = ["notification_secret"]
 
 
 @pytest.mark.parametrize("provider", ["dropbox", "onedrive", "gdrive"])

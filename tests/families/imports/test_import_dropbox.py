@@ -1,27 +1,12 @@
 """import_dropbox: from a Dropbox to documents, each exactly once, whatever the server does."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.servers.cloud import Asked, Reply, Requests, running, saying, serve
+from tests.servers.cloud import Asked, Reply, Requests, saying, serve
 from tests.servers.dropbox import Dropbox
-from tests.world import World
 from tests.world.office import Office
-
-
-@pytest.fixture
-def dropbox() -> Iterator[Dropbox]:
-    cloud = Dropbox()
-    with running(cloud):
-        yield cloud
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, dropbox: Dropbox, monkeypatch: pytest.MonkeyPatch) -> Office:
-    return Office(world, tmp_path, {"dropbox": dropbox}, monkeypatch)
 
 
 def test_a_folder_becomes_documents(office: Office, dropbox: Dropbox) -> None:

@@ -1,28 +1,13 @@
 """import_gdrive: what is special about Google Drive."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.servers.cloud import Asked, Bytes, Generated, Requests, cut_after, running, saying
+from tests.servers.cloud import Asked, Bytes, Generated, Requests, cut_after, saying
 from tests.servers.drive import MAX_EXPORT_BYTES, Drive, refusal
 from tests.world import World
 from tests.world.office import Office
 
 NATIVE = "application/vnd.google-apps."
-
-
-@pytest.fixture
-def drive() -> Iterator[Drive]:
-    cloud = Drive()
-    with running(cloud):
-        yield cloud
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, drive: Drive, monkeypatch: pytest.MonkeyPatch) -> Office:
-    return Office(world, tmp_path, {"gdrive": drive}, monkeypatch)
 
 
 def test_googles_own_documents_are_exported(office: Office, drive: Drive) -> None:
@@ -181,18 +166,6 @@ def test_a_token_that_google_has_forgotten_begins_anew(office: Office, drive: Dr
 
     assert (job.status, job.result["imported_count"], job.result["unchanged_count"]) == ("done", 1, 2)
     assert drive.downloads == {"/papers/one.txt": 1, "/papers/text": 1, "/papers/two.txt": 1}
-
-
-def test_removed_files_leave_their_documents(office: Office, drive: Drive) -> None:
-    drive.put("/papers/one.txt", b"one")
-    connector = office.connect("gdrive")
-    office.bring(connector, "/papers")
-
-    drive.delete("/papers/one.txt")
-    office.bring(connector, "/papers")
-
-    assert [item["status"] for item in office.items()] == ["gone"]
-    assert [*office.documents()] == ["one.txt"]
 
 
 def test_bytes_that_google_says_we_have_are_not_even_fetched(office: Office, drive: Drive) -> None:

@@ -1,26 +1,11 @@
 """import_onedrive: what is special about Microsoft Graph."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.servers.cloud import Asked, Bytes, Requests, running, saying
+from tests.servers.cloud import Asked, Bytes, Requests, saying
 from tests.servers.graph import Graph
 from tests.world import World
 from tests.world.office import Office
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    cloud = Graph()
-    with running(cloud):
-        yield cloud
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Office:
-    return Office(world, tmp_path, {"onedrive": graph}, monkeypatch)
 
 
 def test_bytes_come_from_a_preauthorised_url_that_gets_no_token(office: Office, graph: Graph) -> None:
@@ -111,18 +96,6 @@ def test_a_file_that_never_holds_still_is_left_to_a_later_import(office: Office,
 
     assert [each["reason"] for each in job.result["failed"]] == ["FILE_CHANGED"]
     assert graph.downloads.total() < 10
-
-
-def test_deleted_items_leave_their_documents(office: Office, graph: Graph) -> None:
-    graph.put("/papers/one.txt", b"one")
-    connector = office.connect("onedrive")
-    office.bring(connector, "/papers")
-
-    graph.delete("/papers/one.txt")
-    office.bring(connector, "/papers")
-
-    assert [item["status"] for item in office.items()] == ["gone"]
-    assert [*office.documents()] == ["one.txt"]
 
 
 def test_notebooks_and_shortcuts_are_named(office: Office, graph: Graph) -> None:

@@ -1,15 +1,8 @@
 """No secret shows up anywhere: canaries are planted as tokens and client secrets, then all output is searched."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.servers.cloud import Asked, Cloud, Reply, Requests, cut_after, hanging_up, running, saying
-from tests.servers.drive import Drive
-from tests.servers.dropbox import Dropbox
-from tests.servers.graph import Graph
-from tests.world import World
+from tests.servers.cloud import Asked, Cloud, Reply, Requests, cut_after, hanging_up, saying
 from tests.world.office import Office
 
 TABLES = """
@@ -17,18 +10,6 @@ TABLES = """
     from information_schema.tables
     where table_schema in ('public', 'tickwork') and table_type = 'BASE TABLE'
 """
-
-
-@pytest.fixture
-def clouds() -> Iterator[dict[str, Cloud]]:
-    all: dict[str, Cloud] = {"dropbox": Dropbox(), "onedrive": Graph(), "gdrive": Drive()}
-    with running(all["dropbox"]), running(all["onedrive"]), running(all["gdrive"]):
-        yield all
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, clouds: dict[str, Cloud], monkeypatch: pytest.MonkeyPatch) -> Office:
-    return Office(world, tmp_path, clouds, monkeypatch)
 
 
 def echo(status: int) -> Reply:

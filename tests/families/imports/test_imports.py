@@ -55,6 +55,17 @@ def test_a_later_import_brings_only_what_changed(office: Office, cloud: Cloud, c
     assert contents == [b"another text", b"changed", b"new", b"same"]
 
 
+def test_the_document_of_a_deleted_file_stays(office: Office, cloud: Cloud, connector: UUID) -> None:
+    cloud.put("/papers/one.txt", b"one")
+    office.bring(connector, "/papers")
+
+    cloud.delete("/papers/one.txt")
+    office.bring(connector, "/papers")
+
+    assert [item["status"] for item in office.items()] == ["gone"]
+    assert [*office.documents()] == ["one.txt"]
+
+
 def test_bytes_that_the_tenant_has_are_not_stored_twice(office: Office, cloud: Cloud, connector: UUID) -> None:
     cloud.put("/papers/one.txt", b"the same words")
     cloud.put("/papers/two.txt", b"the same words")

@@ -1,16 +1,10 @@
 """watch_connector: a subscription names its connector, and is renewed before it ends."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from tests.servers.cloud import Cloud, running
-from tests.servers.drive import Drive
-from tests.servers.dropbox import Dropbox
-from tests.servers.graph import Graph
-from tests.world import World
+from tests.servers.cloud import Cloud
 from tests.world.office import Office
 from tickwork.jobs.rows import Job
 from tickwork.tools.channel_tokens import channel_token
@@ -19,17 +13,9 @@ SECRET = "notification-secret-of-32-characters"
 URL = "https://import.example.com/notifications/"
 
 
-@pytest.fixture
-def clouds() -> Iterator[dict[str, Cloud]]:
-    every: dict[str, Cloud] = {"dropbox": Dropbox(), "onedrive": Graph(), "gdrive": Drive()}
-    with running(every["dropbox"]), running(every["onedrive"]), running(every["gdrive"]):
-        yield every
-
-
-@pytest.fixture
-def office(world: World, tmp_path: Path, clouds: dict[str, Cloud], monkeypatch: pytest.MonkeyPatch) -> Office:
+@pytest.fixture(autouse=True)
+def notification_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TICKWORK_NOTIFICATION_SECRET", SECRET)
-    return Office(world, tmp_path, clouds, monkeypatch)
 
 
 def run(office: Office, type: str, connector: UUID) -> Job:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.servers.hostile import Caller, HostileServer, answer, hostile_server, raw, redirect
+from tests.servers.hostile import Caller, HostileServer, answer, hostile_server, in_turn, raw, redirect
 from tests.world.receivers import Sender
 from tests.world.receivers import sender as sender  # a fixture
 from tickwork.errors import InvalidRequest
@@ -195,6 +195,71 @@ def test_redirects_are_followed_only_if_asked_for_and_take_no_secret_elsewhere(
 
         assert (refused.error_code, followed.result["body"]) == ("HTTP_302", "elsewhere")
         assert VALUE not in str(elsewhere.requests)
+
+
+# All that a redirect to another host may keep of the headers of a request.
+KEPT_ELSEWHERE = ["Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "If-Range", "Range", "User-Agent"]
+
+
+@pytest.mark.parametrize("status", [302, 307])
+def test_no_header_takes_a_secret_to_another_host(sender: Sender, api: HostileServer, status: int) -> None:
+    store(sender, "API_KEY", "http://127.0.0.1")
+    headers = {name: f"x {{{{secret:API_KEY}}}}; {name}" for name in [*KEPT_ELSEWHERE, "X-Other"]}
+    with hostile_server(redirect(api.url("/back"), status)) as elsewhere:
+        api.reply = in_turn(redirect("/same", status), redirect(elsewhere.url("/"), status), answer(b"back"))
+
+        job = run(sender, method="POST", url=api.url(), headers=headers, body="a body", redirects=3)
+
+        _, same, back = api.requests
+        assert (job.status, job.result["body"]) == ("done", "back")
+        assert same.headers["user-agent"] == f"x {VALUE}; User-Agent"
+        for seen in (elsewhere.requests[0], back):
+            assert VALUE not in str(seen)
+            assert seen.headers["user-agent"] == "tickwork"
+
+
+def test_headers_without_a_secret_go_along_to_another_host(sender: Sender, api: HostileServer) -> None:
+    store(sender, "API_KEY", "http://127.0.0.1")
+    headers = {"Accept": "a/b", "Range": "bytes=5-", "User-Agent": "{{secret:API_KEY}}"}
+    with hostile_server(answer(b"elsewhere")) as elsewhere:
+        api.reply = redirect(elsewhere.url("/"))
+
+        run(sender, url=api.url(), headers=headers, redirects=1)
+
+        seen = elsewhere.requests[0].headers
+        assert (seen["accept"], seen["range"], seen["user-agent"]) == ("a/b", "bytes=5-", "tickwork")
+
+
+@pytest.mark.parametrize("form", [quote(VALUE, safe=""), base64.urlsafe_b64encode(VALUE.encode()).decode()])
+def test_a_redirect_that_repeats_a_secret_is_not_followed_to_another_host(
+    sender: Sender, api: HostileServer, form: str
+) -> None:
+    store(sender, "API_KEY", "http://127.0.0.1")
+    with hostile_server(answer(b"elsewhere")) as elsewhere:
+        api.reply = redirect(elsewhere.url(f"/?agent={form}"))
+
+        job = run(sender, url=api.url(), headers={"User-Agent": "{{secret:API_KEY}}"}, redirects=1)
+
+        assert (job.status, job.error_code) == ("failed", "SECRET_NOT_FOR_HOST")
+        assert elsewhere.requests == []
+        assert form not in str(job.error_message)
+
+
+def test_a_body_that_holds_a_secret_is_not_sent_to_another_host(sender: Sender, api: HostileServer) -> None:
+    store(sender, "API_KEY", "http://127.0.0.1")
+    with hostile_server(answer(b"elsewhere")) as elsewhere:
+        api.reply = redirect(elsewhere.url("/"), 307)
+
+        job = run(
+            sender,
+            method="POST",
+            url=api.url(),
+            headers={"Authorization": "{{secret:API_KEY}}"},
+            body={"key": VALUE},
+            redirects=1,
+        )
+
+        assert (job.error_code, elsewhere.requests) == ("SECRET_NOT_FOR_HOST", [])
 
 
 def test_an_answer_is_capped(sender: Sender, api: HostileServer) -> None:

@@ -5,6 +5,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+import psycopg
+
+from tickwork_bench.measure import batches
 from tickwork_bench.processes import Watch
 
 
@@ -14,6 +17,14 @@ class Sender:
 
     one_by_one: Callable[[int], object]
     in_bulk: Callable[[int], object]
+
+
+def send_all(sender: Sender, url: str, jobs: int) -> None:
+    """Enqueue a thousand jobs with each commit, and leave the database as autovacuum would."""
+    for batch in batches(jobs, 1000):
+        sender.in_bulk(len(batch))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("vacuum analyze")
 
 
 class Contender(Protocol):

@@ -5,13 +5,11 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import asyncpg
-import psycopg
 import uvloop
 from pgqueuer import AsyncpgDriver, PgQueuer, Queries
 from pgqueuer.types import QueueExecutionMode
 
-from tickwork_bench.contenders import Sender
-from tickwork_bench.measure import batches
+from tickwork_bench.contenders import Sender, send_all
 from tickwork_bench.processes import Watch
 
 ENTRYPOINT = "do_nothing"
@@ -31,10 +29,7 @@ def prepare(url: str) -> None:
 def fill(url: str, jobs: int) -> None:
     prepare(url)
     with sender(url) as to_queue:
-        for batch in batches(jobs, 1000):
-            to_queue.in_bulk(len(batch))
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("vacuum analyze")
+        send_all(to_queue, url, jobs)
 
 
 def drain(url: str, watch: Watch, batch_size: int) -> None:

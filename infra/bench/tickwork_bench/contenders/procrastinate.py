@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
 
-from tickwork_bench.contenders import Sender
-from tickwork_bench.measure import batches
+from tickwork_bench.contenders import Sender, send_all
 from tickwork_bench.processes import Watch
 
 TASK = "do_nothing"
@@ -21,10 +19,7 @@ def prepare(url: str) -> None:
 def fill(url: str, jobs: int) -> None:
     prepare(url)
     with sender(url) as to_queue:
-        for batch in batches(jobs, 1000):
-            to_queue.in_bulk(len(batch))
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("vacuum analyze")
+        send_all(to_queue, url, jobs)
 
 
 def drain(url: str, watch: Watch, concurrency: int) -> None:

@@ -10,6 +10,9 @@ from typing import TypedDict
 # What Postgres cannot store or no font shows: control characters but tab and line feed, lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 LIGATURE = re.compile("[\ufb00-\ufb06]")
+# No letter has more marks than Unicode's stream-safe text allows, and sorting a longer row of them takes its square.
+MAX_MARKS = 30
+PERHAPS_MARKS = re.compile(rf"[^\w\s!-~]{{{MAX_MARKS + 1},}}")
 
 
 class Metadata(TypedDict, total=False):
@@ -46,5 +49,18 @@ def element(type: str, text: str, position: int, **metadata: object) -> Element:
 
 def cleaned(text: str) -> str:
     """As people type it: letters with their dots, no ligatures, no soft hyphens, nothing that cannot be stored."""
-    text = LIGATURE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), unicodedata.normalize("NFC", text))
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    text = unicodedata.normalize("NFC", PERHAPS_MARKS.sub(_fewer_marks, text))
+    text = LIGATURE.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
     return UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\xad", "")).strip()
+
+
+def _fewer_marks(found: re.Match[str]) -> str:
+    kept: list[str] = []
+    marks = 0
+    for sign in found[0]:
+        marks = marks + 1 if unicodedata.combining(sign) else 0
+        if marks <= MAX_MARKS:
+            kept.append(sign)
+    return "".join(kept)

@@ -9,6 +9,7 @@ from typing import Any
 from tickwork.errors import JobError
 from tickwork.families.imports.errors import answered_oddly
 from tickwork.families.imports.tokens import Tokens
+from tickwork.tools.json_object import json_object
 from tickwork.tools.outbound import http
 from tickwork.tools.outbound.http import Limits, Policy, StreamedResponse
 
@@ -87,8 +88,4 @@ class Remote:
             content += block
             if len(content) > MAX_REFUSAL_BYTES:
                 break
-        try:
-            found = json.loads(content)
-        except (ValueError, RecursionError):
-            return {}
-        return found if isinstance(found, dict) else {}
+        return json_object(content)

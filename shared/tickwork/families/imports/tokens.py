@@ -1,6 +1,5 @@
 """Access tokens: kept until they expire, renewed once however many need it, and never shown to anybody."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,6 +10,7 @@ from uuid import UUID
 from tickwork.families.imports.errors import NotSetUp, Reauthorize, answered_oddly, by_status
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Tools
+from tickwork.tools.json_object import json_object
 from tickwork.tools.outbound import http
 from tickwork.tools.outbound.http import Limits, Policy
 from tickwork.tools.secrets import SecretStore
@@ -91,7 +91,7 @@ class Tokens:
         response = http.request(
             "POST", self._client.url, policy=self._policy, headers=headers, body=body, limits=LIMITS
         )
-        answer = parsed(response.body)
+        answer = json_object(response.body)
         match response.status, answer.get("error"):
             case 200, _ if isinstance(answer.get("access_token"), str):
                 return answer
@@ -117,11 +117,3 @@ class Tokens:
     @property
     def _owner(self) -> str:
         return f"connector:{self._connector_id}"
-
-
-def parsed(body: bytes) -> dict[str, Any]:
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, dict) else {}

@@ -77,6 +77,7 @@ def http_request(payload: Payload, tools: Tools) -> Result:
         policy=policy_of(settings),
         headers=headers_of(payload, secrets, tools),
         body=body_of(payload),
+        secrets=secrets,
         limits=Limits(max_body_bytes=MAX_RESPONSE_BYTES, redirects=payload.redirects),
     )
     return judged(payload, response, secrets)

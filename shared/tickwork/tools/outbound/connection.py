@@ -144,7 +144,9 @@ def _encrypted(plain: socket.socket, url: Url, policy: Policy, time_limit: TimeL
 
 @lru_cache(maxsize=8)
 def _context(authorities: str | None) -> ssl.SSLContext:
-    context = ssl.create_default_context()
+    # Not create_default_context: it would write the keys of connections into the file that SSLKEYLOGFILE names.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_default_certs()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     # Python before 3.11.4 sets it where OpenSSL has it, and a cut connection would look like the end of an answer.
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)

@@ -15,7 +15,7 @@ class Blocked(Permanent):
 
     def __init__(self) -> None:
         super().__init__(
-            "This address is not allowed. Give the https URL of a public host that exists, in plain ASCII, "
+            "This address is not allowed. Give the https URL of a public host that exists, with a path in plain ASCII, "
             "on a usual port and without credentials."
         )
 

@@ -40,7 +40,7 @@ __all__ = [
     "stream",
 ]
 
-NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+NONE: Mapping[str, str] = MappingProxyType({})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -84,14 +84,17 @@ def request(
     url: str,
     *,
     policy: Policy,
-    headers: Mapping[str, str] = NO_HEADERS,
+    headers: Mapping[str, str] = NONE,
     body: bytes | None = None,
+    secrets: Mapping[str, str] = NONE,
     limits: Limits = USUAL_LIMITS,
     resolve: Resolve = socket.getaddrinfo,
 ) -> Response:
     """The whole answer, whatever its status."""
     began = time.monotonic()
-    with stream(method, url, policy=policy, headers=headers, body=body, limits=limits, resolve=resolve) as answer:
+    with stream(
+        method, url, policy=policy, headers=headers, body=body, secrets=secrets, limits=limits, resolve=resolve
+    ) as answer:
         whole = b"".join(answer.body)
     return Response(answer.status, answer.headers, whole, answer.url, time.monotonic() - began)
 
@@ -102,14 +105,18 @@ def stream(
     url: str,
     *,
     policy: Policy,
-    headers: Mapping[str, str] = NO_HEADERS,
+    headers: Mapping[str, str] = NONE,
     body: bytes | None = None,
+    secrets: Mapping[str, str] = NONE,
     limits: Limits = USUAL_LIMITS,
     resolve: Resolve = socket.getaddrinfo,
 ) -> Iterator[StreamedResponse]:
-    """The answer as it comes. What the caller does between two blocks counts towards the time limit."""
+    """The answer as it comes. What the caller does between two blocks counts towards the time limit.
+
+    `secrets` are those of headers and body, by name: no redirect takes them to another host.
+    """
     time_limit = TimeLimit(limits.seconds)
-    sent = outgoing(method, url, headers, body)
+    sent = outgoing(method, url, headers, body, secrets)
     for _ in range(limits.redirects + 1):
         with _exchange(sent, policy, limits, time_limit, resolve) as answer:
             if not limits.redirects or answer.status not in REDIRECTS or "location" not in answer.headers:

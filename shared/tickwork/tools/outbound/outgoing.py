@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from tickwork.errors import InvalidPayload
+from tickwork.errors import InvalidPayload, Permanent
 from tickwork.tools.outbound.urls import Url, follow, parse
+from tickwork.tools.redaction import holds_one
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -18,7 +19,7 @@ RESERVED = frozenset(
     {"connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "te", "trailer"}
     | {"transfer-encoding", "upgrade"}
 )
-# Any other header may be a secret, whatever its name.
+# Any other header may be a credential, whatever its name; these may too, if a caller fills a secret in.
 SAFE_ELSEWHERE = frozenset(
     {"accept", "accept-encoding", "accept-language", "content-type", "if-range", "range", "user-agent"}
 )
@@ -31,6 +32,8 @@ class Outgoing:
     url: Url = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     body: bytes | None = field(repr=False)
+    # By name, what must not leave the first host.
+    secrets: Mapping[str, str] = field(repr=False)
 
     def __bytes__(self) -> bytes:
         given = {name.lower() for name in self.headers}
@@ -46,13 +49,28 @@ class Outgoing:
         onward = replace(self, url=follow(self.url, location))
         if (status == 303 and self.method != "HEAD") or (status in (301, 302) and self.method == "POST"):
             onward = replace(onward, method="GET", body=None, headers=_without_content(self.headers))
-        if onward.url.origin != self.url.origin:
-            kept = {name: value for name, value in onward.headers.items() if name.lower() in SAFE_ELSEWHERE}
-            onward = replace(onward, headers=kept)
-        return onward
+        return onward if onward.url.origin == self.url.origin else onward._elsewhere()
+
+    def _elsewhere(self) -> "Outgoing":
+        """Without credentials. Where one cannot be left out, the redirect is not followed."""
+        body = (self.body or b"").decode("utf-8", "replace")
+        if holds_one(str(self.url), self.secrets) or holds_one(body, self.secrets):
+            raise Permanent(
+                "The address redirects to another host, and a secret would go there in the URL or the body. "
+                "Give the address that it leads to.",
+                code="SECRET_NOT_FOR_HOST",
+            )
+        kept = {
+            name: value
+            for name, value in self.headers.items()
+            if name.lower() in SAFE_ELSEWHERE and not holds_one(value, self.secrets)
+        }
+        return replace(self, headers=kept)
 
 
-def outgoing(method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Outgoing:
+def outgoing(
+    method: str, url: str, headers: Mapping[str, str], body: bytes | None, secrets: Mapping[str, str]
+) -> Outgoing:
     """Raises Blocked for the URL and InvalidPayload for the rest."""
     if method not in METHODS:
         raise InvalidPayload(f"The method must be one of {', '.join(sorted(METHODS))}.")
@@ -67,7 +85,7 @@ def outgoing(method: str, url: str, headers: Mapping[str, str], body: bytes | No
         raise InvalidPayload("A header has characters that no header can carry, such as a line break. Remove them.")
     if any(name.lower() in RESERVED or name.lower().startswith("proxy-") for name in headers):
         raise InvalidPayload("Host, Content-Length and the headers of the connection are set for you. Leave them out.")
-    return Outgoing(method, parse(url), dict(headers), body)
+    return Outgoing(method, parse(url), dict(headers), body, secrets)
 
 
 def _without_content(headers: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,32 +1,40 @@
 """The process that reads one file. It trusts neither the file nor the libraries that parse it."""
 
+import codecs
 import ctypes
 import gc
 import importlib
 import json
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from tickwork.families.extract.engines.confinement import confine, give_up_rights, limit
 from tickwork.families.extract.engines.outline import Outline
 from tickwork.families.extract.engines.refusals import MAX_BYTES, Refused
 
 Reader = Callable[[bytes, Outline], None]
 
-MEMORY = 1 << 29
-OPEN_FILES = 64
 PR_SET_PDEATHSIG = 1
+# Python loads an encoding when it is first used: those of texts, of PDFium, of names in a ZIP, of mail headers.
+ENCODINGS = ("ascii", "utf-8", "utf-16-le", "utf-16-be", "cp1252", "cp437", "raw-unicode-escape")
 
 
 def main() -> None:
-    parent, seconds, name = sys.argv[1:4]
+    parent, seconds, module = sys.argv[1:4]
     die_with(int(parent))
-    # Before the limits, so that Python can keep what it has compiled.
-    reader: Reader = importlib.import_module(f"tickwork.families.extract.engines.{name}").read
+    # Later nothing can be loaded any more.
+    reader: Reader = importlib.import_module(module).read
+    for encoding in ENCODINGS:
+        codecs.lookup(encoding)
+    give_up_rights()
+    # Again: whoever becomes another user is no longer told.
+    die_with(int(parent))
     limit(int(seconds))
+    if problem := confine():
+        write({"unconfined": problem})
     # One file, one pass: nothing is left behind that would be worth looking for.
     gc.disable()
     write(read(reader))
@@ -40,22 +48,6 @@ def die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
-
-
-def limit(seconds: int) -> None:
-    limits = {
-        resource.RLIMIT_CPU: seconds,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_NOFILE: OPEN_FILES,
-        resource.RLIMIT_CORE: 0,
-    }
-    # Other systems refuse it, or count what was never used.
-    if sys.platform == "linux":
-        limits[resource.RLIMIT_AS] = MEMORY
-    for kind, most in limits.items():
-        _, hard = resource.getrlimit(kind)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, most))
 
 
 def read(reader: Reader) -> dict[str, Any]:

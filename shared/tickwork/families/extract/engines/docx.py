@@ -13,8 +13,10 @@ from tickwork.families.extract.engines.outline import Outline
 from tickwork.families.extract.engines.refusals import Refused
 
 MAX_PARTS = 2_000
-# Of each part, unpacked: Word's markup is about ten times its text, and packs to a tenth or a fiftieth.
+# Of the text, unpacked: Word's markup is about ten times its text, and packs to a tenth or a fiftieth.
 MAX_UNPACKED, SMALL, MAX_RATIO = 100_000_000, 10_000_000, 100
+# Of all the other parts together: styles, notes, headers and footers.
+MAX_OTHERS = 20_000_000
 # A small block would have a long attribute read again from its start many times over.
 BLOCK = 1 << 20
 
@@ -27,11 +29,11 @@ FOOTER = re.compile(r"word/(?:footnotes|endnotes|footer\d*)\.xml")
 
 
 def read(data: bytes, outline: Outline) -> None:
-    parts = opened(data)
-    names = sorted(info.filename for info in parts.infolist())
+    parts = Parts(opened(data))
+    names = sorted(set(parts.archive.namelist()))
     if BODY not in names:
         raise Refused("no word")
-    styles = styles_of(lambda name, take: feed(parts, name, take) if name in names else None)
+    styles = styles_of(lambda name, take: parts.feed(name, take) if name in names else None)
     for name in names:
         if HEADER.fullmatch(name):
             write_part(parts, name, styles, outline, "Header")
@@ -58,31 +60,36 @@ def opened(data: bytes) -> zipfile.ZipFile:
     return parts
 
 
-def write_part(parts: zipfile.ZipFile, name: str, styles: Styles, outline: Outline, type: str | None) -> None:
+class Parts:
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self.archive = archive
+        self.left_for_others = MAX_OTHERS
+
+    def feed(self, name: str, listen: Callable[[expat.XMLParserType], None]) -> None:
+        """Parse one part as it is unpacked; neither its size in the ZIP's list nor its word on it counts."""
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        # Word writes none, and who does wants entities: bombs, or the files of this machine.
+        parser.StartDoctypeDeclHandler = refuse_doctype
+        listen(parser)
+        left = min(MAX_UNPACKED, max(SMALL, MAX_RATIO * self.archive.getinfo(name).compress_size))
+        try:
+            with self.archive.open(name) as part:
+                while block := part.read(BLOCK):
+                    left -= len(block)
+                    self.left_for_others -= 0 if name == BODY else len(block)
+                    if left < 0 or self.left_for_others < 0:
+                        raise Refused("too demanding")
+                    parser.Parse(block, False)
+            parser.Parse(b"", True)
+        except (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError):
+            raise Refused("corrupt") from None
+
+
+def write_part(parts: Parts, name: str, styles: Styles, outline: Outline, type: str | None) -> None:
     body = Body(styles)
-    feed(parts, name, body.listen)
+    parts.feed(name, body.listen)
     body.write(outline, type)
-
-
-def feed(parts: zipfile.ZipFile, name: str, listen: Callable[[expat.XMLParserType], None]) -> None:
-    """Parse one part as it is unpacked; neither its size in the ZIP's list nor its word on it counts."""
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-    # Word writes none, and who does wants entities: bombs, or the files of this machine.
-    parser.StartDoctypeDeclHandler = refuse_doctype
-    listen(parser)
-    unpacked = 0
-    most = min(MAX_UNPACKED, max(SMALL, MAX_RATIO * parts.getinfo(name).compress_size))
-    try:
-        with parts.open(name) as part:
-            while block := part.read(BLOCK):
-                unpacked += len(block)
-                if unpacked > most:
-                    raise Refused("too demanding")
-                parser.Parse(block, False)
-        parser.Parse(b"", True)
-    except (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError):
-        raise Refused("corrupt") from None
 
 
 def refuse_doctype(*_: object) -> None:

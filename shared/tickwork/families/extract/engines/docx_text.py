@@ -8,6 +8,8 @@ from tickwork.families.extract.engines.outline import Outline
 from tickwork.families.extract.engines.refusals import MAX_ELEMENTS, MAX_TEXT, Refused
 
 MAX_BOLD_HEADING_LENGTH = 120
+# A document as long as may be has a million or two. Each is a call of Python, however small it was packed.
+MAX_TAGS = 5_000_000
 # What is there a second time, for older readers, and what somebody has deleted or moved away.
 UNSEEN = ("http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback", "del", "moveFrom")
 
@@ -29,7 +31,9 @@ class Block:
     is_item: bool = False
     bold: list[bool] = field(default_factory=list)
     is_bold_by_style: bool = False
-    rows: list[list[str]] | None = None
+    has_text: bool = False
+    # Of a table: of each cell, its paragraphs.
+    rows: list[list[list[str]]] | None = None
 
 
 class Body:
@@ -40,7 +44,10 @@ class Body:
         self.blocks: list[Block] = []
         self.pages = Pages()
         self.paragraphs: list[Block] = []
-        self.tables: list[Block] = []
+        # The outermost: what a table in a cell says is the text of the cell.
+        self.table: Block | None = None
+        self.tables = 0
+        self.tags = 0
         self.unseen = 0
         self.is_text = False
         self.is_bold = False
@@ -54,18 +61,17 @@ class Body:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         name = plain_name(tag)
+        self.tags += 1
+        if self.tags > MAX_TAGS:
+            raise Refused("too demanding")
         if self.unseen or tag in UNSEEN or name in UNSEEN:
             self.unseen += 1
             return
         match name:
             case "p":
                 self.paragraphs.append(Block(self.pages.broken, self.pages.rendered))
-            case "tbl":
-                self.tables.append(Block(self.pages.broken, self.pages.rendered, rows=[]))
-            case "tr" if self.tables:
-                self._rows().append([])
-            case "tc" if self.tables and self._rows():
-                self._rows()[-1].append("")
+            case "tbl" | "tr" | "tc":
+                self._table(name)
             case "t":
                 self.is_text = True
             case "tab" | "br" | "cr" | "noBreakHyphen" | "lastRenderedPageBreak" | "pageBreakBefore":
@@ -90,8 +96,8 @@ class Body:
                 self.in_run_properties = False
             case "p" if self.paragraphs:
                 self._end_paragraph(self.paragraphs.pop())
-            case "tbl" if self.tables:
-                self._end_table(self.tables.pop())
+            case "tbl":
+                self._end_table()
 
     def data(self, text: str) -> None:
         if self.is_text and not self.unseen and self.paragraphs:
@@ -100,6 +106,7 @@ class Body:
                 raise Refused("too much text")
             self.paragraphs[-1].text.append(text)
             if text.strip():
+                self.paragraphs[-1].has_text = True
                 self.paragraphs[-1].bold.append(self.is_bold)
 
     def write(self, outline: Outline, type: str | None) -> None:
@@ -109,7 +116,7 @@ class Body:
             page = block.rendered if has_rendered else block.broken
             text = "".join(block.text)
             if block.rows is not None:
-                outline.table(block.rows, page)
+                outline.table([[" ".join(cell) for cell in row] for row in block.rows], page)
             elif type:
                 outline.text(text, page, type)
             elif block.depth is not None:
@@ -123,9 +130,15 @@ class Body:
         if type is None:
             outline.turn_to(self.pages.rendered if has_rendered else self.pages.broken)
 
-    def _rows(self) -> list[list[str]]:
-        rows = self.tables[-1].rows
-        return rows if rows is not None else []
+    def _table(self, name: str) -> None:
+        if name == "tbl":
+            self.tables += 1
+            self.table = self.table or Block(self.pages.broken, self.pages.rendered, rows=[])
+        elif self.tables == 1 and self.table and self.table.rows is not None:
+            if name == "tr":
+                self.table.rows.append([])
+            elif self.table.rows:
+                self.table.rows[-1].append([])
 
     def _sign(self, name: str, attributes: dict[str, str]) -> None:
         if name == "lastRenderedPageBreak":
@@ -136,7 +149,7 @@ class Body:
             self.paragraphs[-1].text.append({"tab": "\t", "noBreakHyphen": "-"}.get(name, "\n"))
             return
         # A break at the start of a paragraph takes all of it to the next page.
-        if self.paragraphs and not "".join(self.paragraphs[-1].text).strip():
+        if self.paragraphs and not self.paragraphs[-1].has_text:
             self.paragraphs[-1].broken, self.paragraphs[-1].rendered = self.pages.broken, self.pages.rendered
 
     def _property(self, name: str, value: str) -> None:
@@ -150,24 +163,20 @@ class Body:
             paragraph.is_bold_by_style = style.is_bold
 
     def _end_paragraph(self, paragraph: Block) -> None:
-        text = "".join(paragraph.text).strip()
-        if not text:
+        if not paragraph.has_text:
             return
-        if self.tables:
-            if (rows := self._rows()) and rows[-1]:
-                rows[-1][-1] = f"{rows[-1][-1]} {text}".strip()
-        else:
+        if self.table is None:
             self._keep(paragraph)
+        elif self.table.rows and self.table.rows[-1]:
+            self.table.rows[-1][-1].append("".join(paragraph.text).strip())
 
-    def _end_table(self, table: Block) -> None:
-        rows = [row for row in table.rows or [] if any(row)]
-        if self.tables:
-            # A table in a cell is the text of the cell.
-            if (outer := self._rows()) and outer[-1]:
-                outer[-1][-1] = " ".join([outer[-1][-1], *(cell for row in rows for cell in row)]).strip()
-        elif rows:
-            table.rows = rows
-            self._keep(table)
+    def _end_table(self) -> None:
+        self.tables -= 1
+        if self.tables == 0 and self.table:
+            table, self.table = self.table, None
+            table.rows = [row for row in table.rows or [] if any(row)]
+            if table.rows:
+                self._keep(table)
 
     def _keep(self, block: Block) -> None:
         if len(self.blocks) >= MAX_ELEMENTS:

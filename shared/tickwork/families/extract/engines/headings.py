@@ -28,11 +28,7 @@ class Paragraph:
 
     @cached_property
     def text(self) -> str:
-        text = ""
-        for line in self.lines:
-            for word in line.words:
-                text = joined(text, word)
-        return text.rstrip("\n")
+        return joined(word for line in self.lines for word in line.words).rstrip("\n")
 
     @property
     def style(self) -> tuple[float, bool]:
@@ -52,7 +48,7 @@ def write_pages(pages: Iterable[Sequence[Item]], outline: Outline) -> None:
             if isinstance(item, Line):
                 letters[style_of(item)] += sum(map(len, item.words))
         parts += _paragraphs(items, number)
-    body = letters.most_common(1)[0][0] if letters else (0.0, False)
+    body = max(letters, key=letters.__getitem__, default=(0.0, False))
     depths = _depths([part for part in parts if isinstance(part, Paragraph)], body)
     for part in parts:
         if isinstance(part, Paragraph):

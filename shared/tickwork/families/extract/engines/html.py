@@ -1,9 +1,9 @@
 """HTML: what its tags say about the structure. Nothing is run, and nothing is fetched."""
 
 import re
-from html.parser import HTMLParser
 
 from tickwork.families.extract.engines.decoding import decoded
+from tickwork.families.extract.engines.html_tokens import tokens_of
 from tickwork.families.extract.engines.outline import Outline
 from tickwork.families.extract.engines.refusals import MAX_TEXT, Refused
 
@@ -16,6 +16,8 @@ BLOCKS = {
 UNSEEN = {"script", "style", "template", "noscript", "svg", "math", "iframe"}
 CELLS = {"td", "th"}
 DECLARATION = re.compile(r"\A\s{0,100}<!DOCTYPE[^>\[]{0,500}\[[^\]]*\]\s{0,100}>", re.IGNORECASE)
+# Of each cell, its blocks of text.
+Rows = list[list[list[str]]]
 # Stands for <br>: a sign that no text needs, and that counts as white space.
 BREAK = "\v"
 
@@ -30,18 +32,23 @@ def read(data: bytes, outline: Outline) -> None:
 
 def write_html(text: str, outline: Outline) -> None:
     page = Page(outline)
-    # Python's parser would end a declaration with entities at the first of them.
-    page.feed(DECLARATION.sub("", text, count=1))
-    page.close()
+    # A declaration with entities would end at the first of them.
+    for token in tokens_of(DECLARATION.sub("", text, count=1)):
+        match token.kind:
+            case "start":
+                page.start(token.value)
+            case "end":
+                page.end(token.value)
+            case "text":
+                page.text(token.value)
     page.end_block()
     page.end_table()
 
 
-class Page(HTMLParser):
+class Page:
     """Collects text until a tag ends the block it belongs to."""
 
     def __init__(self, outline: Outline) -> None:
-        super().__init__(convert_charrefs=True)
         self.outline = outline
         self.pieces: list[str] = []
         self.heading: int | None = None
@@ -50,10 +57,10 @@ class Page(HTMLParser):
         self.is_preformatted = False
         self.unseen: list[str] = []
         # Of each open table, its rows; nothing for one that only places things on the screen.
-        self.tables: list[list[list[str]] | None] = []
+        self.tables: list[Rows | None] = []
         self.size = 0
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def start(self, tag: str) -> None:
         if self.unseen or tag in UNSEEN:
             self._hide(tag)
         elif tag == "title":
@@ -74,7 +81,7 @@ class Page(HTMLParser):
             self.end_block()
             self.is_preformatted = tag == "pre"
 
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
         if self.unseen:
             if tag == self.unseen[-1]:
                 self.unseen.pop()
@@ -86,7 +93,7 @@ class Page(HTMLParser):
         elif tag in CELLS or tag in BLOCKS or tag in HEADINGS or tag == "li":
             self.end_block()
 
-    def handle_data(self, data: str) -> None:
+    def text(self, data: str) -> None:
         if self.unseen:
             return
         # Refused before it fills the memory; the exact count is the outline's.
@@ -111,7 +118,7 @@ class Page(HTMLParser):
         if self.tables and (rows := self.tables[-1]) is not None:
             self.tables[-1] = None
             for cell in (cell for row in rows for cell in row):
-                self.outline.text(cell)
+                self.outline.text(" ".join(cell))
         self.tables.append([])
 
     def _begin_cell(self, tag: str) -> None:
@@ -120,7 +127,7 @@ class Page(HTMLParser):
             if tag == "tr" or not rows:
                 rows.append([])
             if tag in CELLS:
-                rows[-1].append("")
+                rows[-1].append([])
 
     def end_block(self) -> None:
         text = "".join(self.pieces) if self.is_preformatted else shown(self.pieces)
@@ -129,7 +136,7 @@ class Page(HTMLParser):
         if not text.strip():
             return
         if rows and rows[-1]:
-            rows[-1][-1] = f"{rows[-1][-1]} {text}".strip()
+            rows[-1][-1].append(text)
         elif self.heading is not None:
             # Most pages say their name twice.
             if text != self.name:
@@ -141,7 +148,8 @@ class Page(HTMLParser):
         self.heading, self.is_item, self.is_preformatted = None, False, False
 
     def end_table(self) -> None:
-        rows = [row for row in (self.tables.pop() if self.tables else None) or [] if any(row)]
+        found = (self.tables.pop() if self.tables else None) or []
+        rows = [[" ".join(cell) for cell in row] for row in found if any(row)]
         if any(len(row) > 1 for row in rows):
             self.outline.table(rows)
         else:

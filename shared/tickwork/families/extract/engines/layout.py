@@ -10,8 +10,14 @@ from tickwork.families.extract.engines.lines import Item, Line, Table, Word, joi
 # next one of a table may stand.
 GUTTER, REACH = 0.6, 2.5
 
+# More items than this stand beside each other in no row that is read, and so many rows are looked at in vain: each
+# looks at those below it, and a page that was made for it would take the square of its size.
+MAX_IN_ROW, MAX_LOOKAHEAD = 60, 5_000
+
 Row = list[Item]
 Gap = tuple[float, float]
+# Of each cell of a row, its pieces of text.
+Cells = list[list[str]]
 
 
 def arranged(words: Iterable[Word], rules: Sequence[Rule]) -> list[Item]:
@@ -29,21 +35,21 @@ def arranged(words: Iterable[Word], rules: Sequence[Rule]) -> list[Item]:
 
 
 def _ruled(grid: Grid, words: Sequence[Word]) -> Table:
-    rows = [["" for _ in grid.columns] for _ in grid.rows]
+    rows: list[Cells] = [[[] for _ in grid.columns] for _ in grid.rows]
     for word in words:
         row, column = grid.cell_of(word)
-        rows[row][column] = joined(rows[row][column], word.text)
+        rows[row][column].append(word.text)
     filled = [row for row in rows if any(row)]
-    return Table(filled, grid.x0, grid.y0, grid.x1, grid.y1)
+    return Table(_texts(filled), grid.x0, grid.y0, grid.x1, grid.y1)
 
 
 def _ordered(items: Sequence[Item]) -> list[Item]:
     rows = _rows(items)
     out: list[Item] = []
-    at = 0
+    at = in_vain = 0
     while at < len(rows):
-        end, gaps = _run(rows, at)
-        block = rows[at:end]
+        end, gaps = _run(rows, at) if in_vain < MAX_LOOKAHEAD else (at + 1, [])
+        block, reach = rows[at:end], end - at
         if gaps and (parts := _columns(block, gaps)):
             for part in parts:
                 out += _ordered(part)
@@ -51,6 +57,7 @@ def _ordered(items: Sequence[Item]) -> list[Item]:
             out.append(table)
         else:
             # Only the first row: those after it may make a block of their own.
+            in_vain += reach
             end = at + 1
             out += _on_one_line(rows[at])
         at = end
@@ -60,7 +67,7 @@ def _ordered(items: Sequence[Item]) -> list[Item]:
 def _rows(items: Sequence[Item]) -> list[Row]:
     rows: list[Row] = []
     for item in sorted(items, key=lambda each: (each.y0 + min(each.y1 - each.y0, each.size) / 2, each.x0)):
-        if rows and _stands_beside(item, rows[-1]):
+        if rows and len(rows[-1]) < MAX_IN_ROW and _stands_beside(item, rows[-1]):
             rows[-1].append(item)
         else:
             rows.append([item])
@@ -152,21 +159,26 @@ def _aligned(block: Sequence[Row], gaps: Sequence[Gap]) -> Table | None:
     for (above, row), cells in zip(pairwise(block), rows[1:], strict=True):
         # The second line of a cell stands closer to the first than rows do to each other.
         if not cells[0] and _distance(above, row) < usual - 0.15 * row[0].size:
-            merged[-1] = [joined(text, more) for text, more in zip(merged[-1], cells, strict=True)]
+            for cell, more in zip(merged[-1], cells, strict=True):
+                cell += more
         else:
             merged.append(cells)
-    return Table(merged, *_around([item for row in block for item in row]))
+    return Table(_texts(merged), *_around([item for row in block for item in row]))
 
 
-def _cells(row: Row, gaps: Sequence[Gap]) -> list[str]:
-    texts = [""] * (len(gaps) + 1)
+def _cells(row: Row, gaps: Sequence[Gap]) -> Cells:
+    cells: Cells = [[] for _ in range(len(gaps) + 1)]
     for item in row:
-        column = _column_of(item, gaps)
-        texts[column] = joined(texts[column], item.text if isinstance(item, Line) else "")
-    return texts
+        if isinstance(item, Line):
+            cells[_column_of(item, gaps)].append(item.text)
+    return cells
 
 
-def _usual_distance(block: Sequence[Row], rows: Sequence[Sequence[str]]) -> float:
+def _texts(rows: Iterable[Cells]) -> list[list[str]]:
+    return [[joined(cell) for cell in row] for row in rows]
+
+
+def _usual_distance(block: Sequence[Row], rows: Sequence[Cells]) -> float:
     pairs = zip(pairwise(block), pairwise(rows), strict=True)
     distances = sorted(_distance(*places) for places, (above, below) in pairs if above[0] and below[0])
     return distances[len(distances) // 2] if distances else float("-inf")

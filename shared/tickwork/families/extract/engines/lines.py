@@ -80,13 +80,17 @@ def _goes_on(line: Line, word: Word) -> bool:
     return -0.5 * size <= word.x0 - line.x1 <= widest
 
 
-def joined(text: str, more: str) -> str:
-    """Two pieces of text, one after the other; a word that a line end has parted is whole again."""
-    if not text or not more:
-        return text + more
-    if not text.endswith("-\n"):
-        return f"{text} {more}"
-    if SUSPENDED.match(more):
-        return f"{text[:-1]} {more}"
-    # "E-Mail-" and "Adresse" keep their hyphen, "Neben-" and "kosten" do not.
-    return text[:-2] + more if more[0].islower() else text[:-1] + more
+def joined(pieces: Iterable[str]) -> str:
+    """Pieces of text, one after the other; a word that a line end has parted is whole again."""
+    text: list[str] = []
+    for piece in filter(None, pieces):
+        if not text or not text[-1].endswith("-\n"):
+            text += [" ", piece] if text else [piece]
+        elif SUSPENDED.match(piece):
+            text[-1] = text[-1][:-1]
+            text += [" ", piece]
+        else:
+            # "E-Mail-" and "Adresse" keep their hyphen, "Neben-" and "kosten" do not.
+            text[-1] = text[-1][: -2 if piece[0].islower() else -1]
+            text.append(piece)
+    return "".join(text)

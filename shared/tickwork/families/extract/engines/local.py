@@ -20,6 +20,7 @@ from tickwork.logs import log
 
 Report = Callable[[float, str], None]
 
+ENGINES = "tickwork.families.extract.engines"
 # By mime type: the module that reads it.
 READERS = {
     "application/pdf": "pdf",
@@ -62,7 +63,7 @@ def extract(file: Path, mime_type: str, seconds: float, report: Report) -> Extra
     if size > MAX_BYTES:
         raise refused("too large")
     deadline = time.monotonic() + seconds
-    with file.open("rb") as source, running_child(source, reader, seconds) as child:
+    with file.open("rb") as source, running_child(source, f"{ENGINES}.{reader}", seconds) as child:
         return ChildOutput(child, deadline, report).read()
 
 
@@ -72,15 +73,15 @@ def refused(reason: str) -> Permanent:
 
 
 @contextmanager
-def running_child(source: IO[bytes], reader: str, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
+def running_child(source: IO[bytes], module: str, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
     # It gets the open file and no path, the places of Python's modules and nothing else of our environment.
     environment = {"PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)}
     if "LD_LIBRARY_PATH" in os.environ:
         environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
     # -S: what site would find is in the path already.
-    command = [sys.executable, "-S", "-s", "-P", "-Xutf8", "-m", "tickwork.families.extract.engines.child"]
+    command = [sys.executable, "-S", "-s", "-P", "-Xutf8", "-m", f"{ENGINES}.child"]
     child = subprocess.Popen(
-        [*command, str(os.getpid()), str(max(ceil(seconds), 1)), reader],
+        [*command, str(os.getpid()), str(max(ceil(seconds), 1)), module],
         stdin=source,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -141,6 +142,8 @@ class ChildOutput:
             raise refused("corrupt") from None
         if "element" in said:
             self.elements.append(said["element"])
+        elif "unconfined" in said:
+            log("unconfined", "WARNING", engine="local", reason=said["unconfined"])
         elif "progress" in said:
             self.progress = (said["progress"], said["message"])
             self.report(*self.progress)

@@ -1,11 +1,14 @@
 """EML: subject, who and when, the text, and the names of what is attached."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from email.header import decode_header, make_header
 from email.message import Message
 from email.parser import BytesParser
+from email.policy import Compat32
 
 from tickwork.families.extract.engines.decoding import guessed
 from tickwork.families.extract.engines.html import write_html
@@ -14,16 +17,31 @@ from tickwork.families.extract.engines.plain import write_text
 from tickwork.families.extract.engines.refusals import Refused
 
 FIELD = re.compile(rb"(?:From |[!-9;-~]{1,100}:)")
+END_OF_HEAD = re.compile(rb"^(?!From |[!-9;-~]+:|[ \t])\r?\n?", re.MULTILINE)
 MAX_PARTS = 1_000
+# What mails are written in. Loaded now: whoever reads a file can load nothing.
+CHARSETS = """
+    us-ascii utf-7 utf-8 utf-16 utf-16-le utf-16-be iso-8859-1 iso-8859-2 iso-8859-3 iso-8859-4 iso-8859-5 iso-8859-6
+    iso-8859-7 iso-8859-8 iso-8859-9 iso-8859-10 iso-8859-13 iso-8859-14 iso-8859-15 iso-8859-16 windows-1250
+    windows-1251 windows-1252 windows-1253 windows-1254 windows-1255 windows-1256 windows-1257 windows-1258 ibm437
+    ibm850 ibm852 mac-roman koi8-r koi8-u tis-620 gb2312 gbk gb18030 big5 shift_jis cp932 euc-jp iso-2022-jp euc-kr
+    iso-2022-kr
+"""
+for each in CHARSETS.split():
+    codecs.lookup(each)
+# Parts within parts: each level is gone through once more.
+MAX_DEPTH = 20
+MAX_BOUNDARY_LENGTH = 200
+MAX_FIELD_LENGTH = 4_000
 
 
 def read(data: bytes, outline: Outline) -> None:
     data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
     if not FIELD.match(data):
         raise Refused("not that type")
-    message = BytesParser().parsebytes(data)
-    outline.title(header(message, "Subject") or "(no subject)")
-    known = [f"{name}: {value}" for name in ("From", "To", "Cc", "Date") if (value := header(message, name))]
+    message = parsed(data)
+    outline.title(header(message.head, "Subject") or "(no subject)")
+    known = [f"{name}: {value}" for name in ("From", "To", "Cc", "Date") if (value := header(message.head, name))]
     outline.text("\n".join(known), type="EmailMessage")
     attached: list[str] = []
     for part in shown_parts(message, attached):
@@ -32,51 +50,91 @@ def read(data: bytes, outline: Outline) -> None:
         outline.text("\n".join(["Attachments:", *attached]), type="UncategorizedText")
 
 
-def shown_parts(message: Message, attached: list[str]) -> Iterator[Message]:
+@dataclass(frozen=True)
+class Part:
+    """A mail, or a part of one. Its body stays in one piece: Python would ask of each line whether it ends a part."""
+
+    head: Message
+    body: bytes
+
+
+def parsed(data: bytes) -> Part:
+    end = END_OF_HEAD.search(data)
+    head, rest = (data[: end.start()], data[end.end() :]) if end else (data, b"")
+    return Part(BytesParser(policy=SHORT_FIELDS).parsebytes(head, headersonly=True), rest)
+
+
+class ShortFields(Compat32):
+    """Python decodes words and parameters of a field in the square of their number."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:MAX_FIELD_LENGTH]
+
+
+SHORT_FIELDS = ShortFields()
+
+
+def shown_parts(message: Part, attached: list[str]) -> Iterator[Part]:
     """The parts to read, one of each set of alternatives; the names of the others go to `attached`."""
-    waiting = [message]
+    waiting = [(message, 0)]
     for _ in range(MAX_PARTS):
         if not waiting:
             return
-        part = waiting.pop()
-        kind = part.get_content_type()
-        if name := file_name(part):
+        part, depth = waiting.pop()
+        kind = part.head.get_content_type()
+        if name := file_name(part.head):
             attached.append(name)
-        elif kind == "multipart/alternative":
-            waiting += best_of(subparts(part))
-        elif part.is_multipart() and kind != "message/rfc822":
-            waiting += reversed(subparts(part))
+        elif kind.startswith("multipart/"):
+            parts = subparts(part, depth)
+            chosen = best_of(parts) if kind == "multipart/alternative" else reversed(parts)
+            waiting += [(each, depth + 1) for each in chosen]
         elif kind in ("text/plain", "text/html"):
             yield part
         elif kind == "message/rfc822":
-            attached += [header(inner, "Subject") or "a message" for inner in subparts(part)]
+            attached.append(header(parsed(part.body).head, "Subject") or "a message")
     raise Refused("too demanding")
 
 
-def subparts(part: Message) -> list[Message]:
-    payload = part.get_payload()
-    return [each for each in payload if isinstance(each, Message)] if isinstance(payload, list) else []
+def subparts(part: Part, depth: int) -> list[Part]:
+    if depth == MAX_DEPTH:
+        raise Refused("too demanding")
+    boundary = (part.head.get_boundary() or "").encode("utf-8", "surrogateescape")
+    if not 1 <= len(boundary) <= MAX_BOUNDARY_LENGTH:
+        return []
+    found: list[Part] = []
+    start = None
+    for line in re.finditer(rb"^--" + re.escape(boundary) + rb"(--)?[ \t]*\r?$", part.body, re.MULTILINE):
+        if start is not None:
+            found.append(parsed(part.body[start : line.start()]))
+        if line[1]:
+            return found
+        if len(found) > MAX_PARTS:
+            raise Refused("too demanding")
+        start = line.end() + 1
+    return found if start is None else [*found, parsed(part.body[start:])]
 
 
-def best_of(parts: list[Message]) -> list[Message]:
+def best_of(parts: list[Part]) -> list[Part]:
     """Plain text, if it says anything; else the last one, which the sender likes best."""
     for part in parts:
-        if part.get_content_type() == "text/plain" and text_of(part).strip():
+        if part.head.get_content_type() == "text/plain" and text_of(part).strip():
             return [part]
     return parts[-1:]
 
 
-def write_part(part: Message, outline: Outline) -> None:
-    if part.get_content_type() == "text/html":
+def write_part(part: Part, outline: Outline) -> None:
+    if part.head.get_content_type() == "text/html":
         write_html(text_of(part), outline)
     else:
         write_text(text_of(part), outline)
 
 
-def text_of(part: Message) -> str:
-    payload = part.get_payload(decode=True)
+def text_of(part: Part) -> str:
+    part.head.set_payload(part.body.decode("ascii", "surrogateescape"))
+    payload = part.head.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
-    charset = part.get_content_charset()
+    charset = part.head.get_content_charset()
     if charset and charset not in ("us-ascii", "utf-8"):
         try:
             return data.decode(charset, "replace")
@@ -85,14 +143,14 @@ def text_of(part: Message) -> str:
     return guessed(data)
 
 
-def file_name(part: Message) -> str:
-    if part.get_content_disposition() != "attachment" and not part.get_filename():
+def file_name(head: Message) -> str:
+    if head.get_content_disposition() != "attachment" and not head.get_filename():
         return ""
-    return spoken(str(part.get_filename() or "an attachment without a name"))
+    return spoken(str(head.get_filename() or "an attachment without a name"))
 
 
-def header(message: Message, name: str) -> str:
-    value = message.get(name)
+def header(head: Message, name: str) -> str:
+    value = head.get(name)
     return spoken(str(value)) if value is not None else ""
 
 

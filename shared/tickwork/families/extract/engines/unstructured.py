@@ -38,6 +38,7 @@ EXTENSIONS = {
     "text/markdown": ".md",
     "text/plain": ".txt",
 }
+SPLITTER = f"{local.ENGINES}.unstructured_split"
 LANGUAGES = ["deu", "eng"]
 CONNECT_SECONDS = 10.0
 REPORT_SECONDS = 0.5
@@ -75,7 +76,7 @@ def try_to_split(file: Path, until: float, report: Report) -> None:
     """Raise Permanent if the client had better not read this PDF, which it does to split it: right here, unguarded."""
     seconds = min(until - time.monotonic(), SPLITTING_SECONDS)
     try:
-        with file.open("rb") as source, local.running_child(source, "unstructured_split", seconds) as child:
+        with file.open("rb") as source, local.running_child(source, SPLITTER, seconds) as child:
             local.ChildOutput(child, time.monotonic() + seconds, report).read()
     except Permanent:
         if time.monotonic() < until:

@@ -2,6 +2,13 @@
 
 import io
 
+# pypdf would load these when it needs them, and then nothing can be loaded any more.
+import pypdf.filters
+import pypdf.xmp  # noqa: F401
+import pypdfium2  # type: ignore[import-untyped]
+from pypdf import PdfReader
+from pypdf.errors import DependencyError, FileNotDecryptedError, PdfReadError
+
 from tickwork.families.extract.engines.outline import Outline
 from tickwork.families.extract.engines.refusals import Refused
 
@@ -11,10 +18,6 @@ PASSWORD_NEEDED = 4  # says PDFium
 
 def read(data: bytes, outline: Outline) -> None:
     """In a child with its limits: what the client is going to do."""
-    import pypdfium2  # type: ignore[import-untyped]
-    from pypdf import PdfReader
-    from pypdf.errors import DependencyError, FileNotDecryptedError, PdfReadError
-
     try:
         with pypdfium2.PdfDocument(data) as whole:
             outline.turn_to(len(whole))
