@@ -11,7 +11,8 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: help demo test fuzz test-large test-deliveries test-guards check-deploy bench schemas docs attack lint lock clean
+.PHONY: help demo test explore fuzz test-large test-deliveries test-guards check-deploy bench schemas docs attack lint
+.PHONY: lock clean
 
 # What can be made.
 help:
@@ -35,6 +36,10 @@ test-large: $(STAMP)
 # What is slow or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be had is skipped, and said.
 check-deploy: $(STAMP)
 	$(PYTEST) --durations 5 tests/deploy
+
+# Further than make test goes: other sequences of verbs against the model, and more orders of transactions.
+explore: $(STAMP)
+	env TICKWORK_MODEL_EXAMPLES=$(or $(EXAMPLES),2000) TICKWORK_SCHEDULES=$(or $(SCHEDULES),0:20000) $(PYTEST) tests/database/test_model.py tests/database/test_schedules.py
 
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed
