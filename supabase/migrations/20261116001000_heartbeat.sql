@@ -1,26 +1,5 @@
 -- running -> running
 
-create function tickwork.check_heartbeats(heartbeats jsonb)
-returns void
-language plpgsql
-immutable
-as $$
-begin
-  perform tickwork.check_objects(
-    'heartbeats', check_heartbeats.heartbeats, array['job_id', 'lease_token', 'progress', 'message']
-  );
-
-  if exists (
-    select
-    from jsonb_array_elements(check_heartbeats.heartbeats) as beat
-    where (beat ->> 'progress')::double precision not between 0 and 1
-  ) then
-    raise exception 'progress: must be between 0 and 1'
-      using errcode = 'TWARG', hint = 'Divide the amount of work done by the total amount.';
-  end if;
-end
-$$;
-
 create function tickwork.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
 language plpgsql

@@ -38,3 +38,6 @@ comment on function tickwork.finish_module is
   'its verbs.';
 
 select tickwork.finish_module();
+
+-- Only for tickwork's own role: a default of the role that migrates would also close the application's functions.
+alter default privileges for role tickwork_owner revoke execute on functions from public;

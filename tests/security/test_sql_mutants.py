@@ -55,9 +55,9 @@ MUTANTS = [
     ),
     mutant(
         "later functions are open",
-        "alter default privileges grant execute on functions to public",
-        privileges.test_a_function_that_is_created_later_is_closed_until_it_is_opened,
-        "the operator",
+        "alter default privileges for role tickwork_owner grant execute on functions to public",
+        privileges.test_a_function_that_is_added_later_is_closed_until_it_is_opened,
+        privileges.ADDED_BY_OWNER,
     ),
     mutant(
         "a worker reads secrets without a job",
