@@ -11,8 +11,7 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: help demo test explore fuzz test-large test-deliveries test-guards check-deploy bench schemas docs attack lint
-.PHONY: lock clean
+.PHONY: help demo test explore fuzz test-large test-deliveries test-guards check-deploy bench schemas docs attack lint lock clean
 
 # What can be made.
 help:
