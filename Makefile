@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: help demo test explore fuzz test-large test-deliveries test-guards check-deploy bench schemas docs attack lint lock clean
+.PHONY: help demo test explore fuzz test-large test-deliveries test-guards check-deploy bench chaos soak schemas docs attack lint lock clean
 
 # What can be made.
 help:
@@ -70,12 +70,22 @@ docs: $(STAMP)
 attack: $(STAMP)
 	$(BIN)/python -m tests.database.attack_for_minutes $(ARGS)
 
+# Storms of faults over 50,000 jobs; such as make chaos ARGS="--quick", or "--list", "--mutants", "--binaries DIR".
+chaos: $(STAMP)
+	$(BIN)/python -m tickwork_chaos $(ARGS)
+
+MINUTES ?= 30
+
+# A steady load for so many minutes (MINUTES=30), and what grows meanwhile.
+soak: $(STAMP)
+	$(BIN)/python -m tickwork_chaos.soak --minutes $(MINUTES) $(ARGS)
+
 # Style, types and imports.
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench tests
-	$(foreach main,$(wildcard functions/*/main.py infra/bench/functions/*/main.py),$(BIN)/mypy $(main) &&) true
+	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench infra/chaos/tickwork_chaos tests
+	$(foreach main,$(wildcard functions/*/main.py infra/*/functions/*/main.py),$(BIN)/mypy $(main) &&) true
 	$(BIN)/lint-imports
 
 # The locks hold the exact versions and hashes of everything in pyproject.toml.

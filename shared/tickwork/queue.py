@@ -212,8 +212,8 @@ def perform(write: Write, connection: Connection) -> None:
     try:
         write(connection)
     except psycopg.Error as error:
-        # A deadlock was nobody's fault: all of it is tried again, as when the connection breaks.
-        if connection.broken or (error.sqlstate or "").startswith("40"):
+        # A deadlock or a full disk was nobody's fault: all of it is tried again, as when the connection breaks.
+        if connection.broken or (error.sqlstate or "").startswith(("40", "53")):
             raise
         raise WriteFailed(str(error), sqlstate=error.sqlstate) from error
 

@@ -13,8 +13,9 @@ begin
     set
       status = following.status,
       run_at = case
-        -- A job that is due again at once keeps its place in the queue.
         when outcome.delay_seconds = 0 or following.status <> 'queued' then jobs.run_at
+          -- A job that is due again at once goes to the head of the queue, before those that were enqueued with it.
+          - interval '1 microsecond' * (following.status = 'queued')::integer
         else clock_timestamp() + make_interval(secs => coalesce(
           outcome.delay_seconds, tickwork.backoff_seconds(jobs.type, jobs.attempts)
         ))

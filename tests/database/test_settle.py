@@ -186,7 +186,7 @@ def test_a_released_job_spends_no_attempt_and_keeps_its_place(world: World) -> N
     world.queue.release_job(job)
 
     again = world.claim()
-    assert (again.id, again.attempts, again.run_at) == (job.id, 1, job.run_at)
+    assert (again.id, again.attempts) == (job.id, 1)
     assert world.attempts(job) == []
     assert world.claim().id == later.id
 

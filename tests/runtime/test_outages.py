@@ -116,14 +116,15 @@ def test_a_session_that_ends_before_begin_costs_no_attempt(world: World, queue: 
     assert world.rows("select status, count(*) from jobs group by status") == [{"status": "done", "count": 60}]
 
 
-def test_a_write_that_meets_a_deadlock_costs_no_attempt(world: World) -> None:
+@pytest.mark.parametrize("error", ["deadlock_detected", "disk_full"])
+def test_a_write_that_meets_a_deadlock_or_a_full_disk_costs_no_attempt(world: World, error: str) -> None:
     job = world.job(max_attempts=1)
     tries = []
 
     def write(connection: Connection) -> None:
         tries.append(1)
         if len(tries) == 1:
-            connection.execute("do $$ begin raise exception using errcode = 'deadlock_detected'; end $$")
+            connection.execute(f"do $$ begin raise exception using errcode = '{error}'; end $$")
 
     work(world.queue, "test", handled_by(lambda payload, tools: Done(writes=[write])), Deadline(60, 10))
 

@@ -1,0 +1,42 @@
+"""Traces of workers that acted under a lease that was no longer theirs, or acted in halves."""
+
+# Where each token ended: an effect under it that comes later was written by somebody who had lost the job.
+ENDS = """
+    select old_token as token, min(step) as step
+    from storm.history
+    where old_token is not null and new_token is distinct from old_token
+    group by old_token
+"""
+
+ZOMBIE_EFFECTS = f"""
+    select effects.job_id, effects.attempt, effects.step, ends.step as ended_at_step
+    from storm.effects
+    left join ({ENDS}) as ends on ends.token = effects.token
+    where ends.step < effects.step or ends.step is null
+"""
+
+# The result, or the error, of an attempt that was not the current one.
+ZOMBIE_OUTCOMES = """
+    select job_id, new_status, attempt_of_outcome, old_attempts
+    from storm.history
+    where old_status = 'running' and attempt_of_outcome <> old_attempts
+"""
+
+# What is written with the completion is written by the very transaction that completes the job.
+SPLIT = """
+    select effects.job_id, effects.transaction, history.transaction as completed_in
+    from storm.effects
+    left join storm.history
+      on history.job_id = effects.job_id and history.new_status = 'done' and history.old_status = 'running'
+    where effects.kind = 'done' and history.transaction is distinct from effects.transaction
+"""
+
+# An attempt that was ended as expired although its lease was not over.
+EARLY = """
+    select job_id, step, at, old_expires_at
+    from storm.history
+    where old_status = 'running' and new_status in ('queued', 'dead') and error_code = 'LEASE_EXPIRED'
+      -- A job that is given back keeps the error of an earlier attempt.
+      and new_attempts = old_attempts
+      and at < old_expires_at
+"""
