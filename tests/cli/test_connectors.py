@@ -132,7 +132,7 @@ def test_without_a_worker_it_says_what_it_waits_for(office: Office, ask: Ask) ->
 @pytest.mark.parametrize(
     ("arguments", "stdin", "complaint"),
     [
-        (["add", "icloud", "--tenant", "acme"], "token-of-some-length", "there is none 'icloud'"),
+        (["add", "icloud", "--tenant", "acme"], "token-of-some-length", "there is no provider 'icloud'"),
         (["add", "dropbox", "--tenant", "nobody"], "token-of-some-length", "there is no tenant 'nobody'"),
         (["add", "dropbox", "--tenant", "acme"], "", "refresh token: must be a single word"),
         (["add", "dropbox", "--tenant", "acme"], "two words", "refresh token: must be a single word"),

@@ -91,7 +91,7 @@ def test_holds_are_listed_in_words(world: World, ask: Ask) -> None:
     ]
     assert [" ".join(rest.split()[2:]) for _, _, rest in parts] == [
         "it is resumed 100 or more",
-        "it is resumed 100 or more unpaid bill",
+        "it is resumed 100 or more unpaid\\nbill",
         "2999-01-01 00:00:00+0000 100 or more answered 429",
         "it is released 0",
         "it is resumed 100 or more",

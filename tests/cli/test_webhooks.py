@@ -169,7 +169,7 @@ def test_a_secret_is_stored_listed_and_forgotten(world: World, tmp_path: Path, a
     assert "canary" not in stored.stdout + stored.stderr
     assert Secret.model_validate_json(value_of(world, tenant)) == Secret(value="canary-value", hosts=["api.example"])
     assert [row["name"] for row in answer(ask("secrets", "list", "--tenant", "acme", "--json"))] == ["API_KEY"]
-    assert ask("secrets", "remove", "API_KEY", "--tenant", "acme").stdout == "Forgotten.\n"
+    assert ask("secrets", "remove", "API_KEY", "--tenant", "acme").stdout == "Deleted.\n"
     assert "there is no secret 'API_KEY'" in refusal(ask("secrets", "remove", "API_KEY", "--tenant", "acme"))
     assert ask("secrets", "list", "--tenant", "acme").stdout == "No secrets.\n"
 
@@ -187,7 +187,7 @@ def value_of(world: World, tenant: UUID) -> str:
 @pytest.mark.parametrize(
     ("arguments", "value", "complaint"),
     [
-        (["A B", "--host", "x"], "canary-value", "NAME: 'A B' has characters"),
+        (["A B", "--host", "x"], "canary-value", "NAME: 'A B' contains characters"),
         (["A", "--host", "x"], "short", "value: must be one line of at least 8 ASCII characters"),
         (["A", "--host", "x"], "canary\nvalue", "value: must be one line of at least 8 ASCII characters"),
         (["A"], "canary-value", "Missing option '--host'"),

@@ -110,9 +110,7 @@ def cancel(
 def is_one(command: str, job_id: str | None, chosen: Mapping[str, Any]) -> bool:
     """Whether a single job is meant, and not all that match."""
     if (job_id is None) == (not chosen):
-        what = (
-            "an ID is missing, or options that select jobs" if job_id is None else "either an ID or options, not both"
-        )
+        what = "an ID, or options that select jobs" if job_id is None else "either an ID or options, not both"
         hint = (
             f"For example `tickwork {command} --type extract_document`; `tickwork {command} --help` lists the options."
         )
