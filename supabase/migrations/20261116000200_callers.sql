@@ -70,32 +70,28 @@ as $$
   );
 $$;
 
+create function tickwork.caller_may_do_all()
+returns boolean
+language sql
+stable
+return tickwork.caller_is_service() or tickwork.caller_is_platform_admin();
+
 create function tickwork.may_act_for(tenant_id uuid)
 returns boolean
 language sql
 stable
-set search_path = ''
-as $$
-  select tickwork.caller_is_service()
-    or tickwork.caller_is_platform_admin()
-    or may_act_for.tenant_id in (select tickwork.caller_tenants());
-$$;
+return tickwork.caller_may_do_all() or tenant_id in (select tickwork.caller_tenants());
 
 create function tickwork.may_manage(tenant_id uuid)
 returns boolean
 language sql
 stable
-set search_path = ''
-as $$
-  select tickwork.caller_is_service()
-    or tickwork.caller_is_platform_admin()
-    or exists (
-      select
-      from tickwork.caller_memberships()
-      where caller_memberships.tenant_id = may_manage.tenant_id
-        and caller_memberships.role in ('admin', 'owner')
-    );
-$$;
+return tickwork.caller_may_do_all() or exists (
+  select
+  from tickwork.caller_memberships() as membership
+  where membership.tenant_id = may_manage.tenant_id
+    and membership.role in ('admin', 'owner')
+);
 
 create function tickwork.check_caller(tenant_id uuid)
 returns void
@@ -140,6 +136,8 @@ comment on function tickwork.caller_tenants is
   'The tenants that the signed-in user is a member of.';
 comment on function tickwork.caller_is_platform_admin is
   'Whether the signed-in user is a platform admin.';
+comment on function tickwork.caller_may_do_all is
+  'Whether the caller is the service or a platform admin, who may act for every tenant.';
 comment on function tickwork.may_act_for is
   'Whether the caller is a member of the tenant, a platform admin or the service.';
 comment on function tickwork.may_manage is

@@ -24,8 +24,7 @@ create table public.tenant_settings (
 
 comment on table public.tenant_settings is
   'Weight, limits and retention of each tenant. A row comes and goes with its tenant.';
-comment on column public.tenant_settings.weight is
-  'How many jobs the tenant may start in each of its turns.';
+comment on column public.tenant_settings.weight is 'How many jobs the tenant may start in each of its turns.';
 comment on column public.tenant_settings.max_running is
   'How many of its jobs may run at once, across all families; null means no limit.';
 comment on column public.tenant_settings.max_queued is

@@ -24,7 +24,6 @@ create function pg_temp.adopt_tenants(tenants regclass, key name, label name)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   perform pg_temp.let_queue_read(adopt_tenants.tenants);
@@ -58,7 +57,6 @@ create function pg_temp.adopt_members(members regclass, tenant name, person name
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 begin
   perform pg_temp.let_queue_read(adopt_members.members);
@@ -78,7 +76,6 @@ create function pg_temp.let_queue_read(target regclass)
 returns void
 language plpgsql
 volatile
-set search_path = ''
 as $$
 declare
   relation constant pg_catalog.pg_class := (select pg_class from pg_catalog.pg_class where pg_class.oid = target);

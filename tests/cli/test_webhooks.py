@@ -10,14 +10,13 @@ import pytest
 
 from tests.cli.test_main import UNKNOWN, Ask, answer, ask, refusal
 from tests.world import World
-from tests.world.command_line import COMMAND, environment_for, run_all
+from tests.world.command_line import COMMAND, environment_for, run_all, started
 from tests.world.receivers import KEY, Sender, deliveries
 from tests.world.receivers import sender as sender  # a fixture
 from tests.world.waiting import PATIENCE, until
 from tickwork.database.connection import Connection
 from tickwork.families.webhook.http_request import Secret
 from tickwork.tools.secrets import SecretStore
-from tickwork_local.launch import ends_with_parent
 
 OPEN = {"TICKWORK_SECRET_KEY": KEY, "TICKWORK_OUTBOUND_ALLOW": "loopback", "TICKWORK_OUTBOUND_HTTP": "true"}
 URL = "https://hooks.example/in"
@@ -107,19 +106,11 @@ def test_what_is_no_endpoint_or_not_there_is_refused_with_a_reason(world: World,
 def test_listening_receives_verifies_and_leaves_nothing_behind(sender: Sender, tmp_path: Path) -> None:
     home, output = tmp_path / "home", tmp_path / "output"
     command = ["webhooks", "listen", "--tenant", "acme", "--event", "invoice.*", "--database-url", sender.world.url]
-    with output.open("wb") as file:
-        process = subprocess.Popen(
-            ends_with_parent([*COMMAND, *command]),
-            env=environment_for(home, OPEN),
-            stdout=file,
-            stderr=file,
-        )
-    try:
+    with started(*command, home=home, output=output, **OPEN) as process:
         until(lambda: "Listening on " in output.read_text(), "it does not listen")
         sender.emit("invoice.paid", amount=3)
         sender.work()
         until(lambda: "verified invoice.paid" in output.read_text(), "nothing arrives")
-    finally:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE)
 
@@ -132,20 +123,12 @@ def test_listening_receives_verifies_and_leaves_nothing_behind(sender: Sender, t
 def test_what_is_not_genuine_is_said_to_be(sender: Sender, tmp_path: Path) -> None:
     output = tmp_path / "output"
     settings = {**OPEN, "TICKWORK_WEBHOOK_SECRET": f"whsec_{'A' * 43}="}
-    with output.open("wb") as file:
-        process = subprocess.Popen(
-            ends_with_parent([*COMMAND, "webhooks", "listen"]),
-            env=environment_for(tmp_path / "home", settings),
-            stdout=file,
-            stderr=file,
-        )
-    try:
+    with started("webhooks", "listen", home=tmp_path / "home", output=output, **settings) as process:
         until(lambda: "Listening on " in output.read_text(), "it does not listen")
         sender.add(output.read_text().split()[2])
         sender.emit()
         sender.work()
         until(lambda: "NOT GENUINE invoice.paid" in output.read_text(), "nothing arrives")
-    finally:
         process.send_signal(signal.SIGINT)
         process.wait(PATIENCE)
 

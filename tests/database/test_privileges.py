@@ -27,7 +27,7 @@ MAY_EXECUTE = {
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
         public.request_import tickwork.request_import
         tickwork.caller_is_service tickwork.caller_memberships tickwork.caller_tenants
-        tickwork.caller_is_platform_admin tickwork.may_act_for
+        tickwork.caller_is_platform_admin tickwork.caller_may_do_all tickwork.may_act_for
         tickwork.new_job tickwork.new_filter""",
     "authenticated service_role tickwork_worker": "tickwork.caller_id",
     "service_role": """

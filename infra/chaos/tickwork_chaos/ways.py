@@ -29,12 +29,7 @@ class Single:
         self._database.close()
 
 
-class Batch:
-    def __init__(self, url: str, scene: Scene) -> None:
-        self._database = Database(url, NAME)
-        self._jobs = Client(self._database).jobs
-        self._tenants = scene.tenants
-
+class Batch(Single):
     def __call__(self, orders: Sequence[Wanted]) -> list[UUID | None]:
         jobs = [
             {
@@ -46,9 +41,6 @@ class Batch:
             for each in orders
         ]
         return [receipt.id for receipt in self._jobs.enqueue_jobs(jobs)]
-
-    def close(self) -> None:
-        self._database.close()
 
 
 class Insert:

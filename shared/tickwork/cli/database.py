@@ -9,7 +9,7 @@ from tickwork.cli import arguments
 from tickwork.cli.options import AsJson
 from tickwork.cli.output import print_json
 from tickwork.database import migrate as migrations
-from tickwork.database.adoption import members_in, tenants_in
+from tickwork.database.adoption import Adopted, members_in, tenants_in
 from tickwork.database.modules import CHAPTERS
 
 commands = typer.Typer()
@@ -48,12 +48,7 @@ def migrate(
     as_json: AsJson = False,
 ) -> None:
     """Bring a database up to the current schema. Running it again changes nothing."""
-    applied = migrations.migrate(
-        arguments.database_url(url, "URL"),
-        modules,
-        tenants_in(tenants) if tenants else None,
-        members_in(members) if members else None,
-    )
+    applied = migrations.migrate(arguments.database_url(url, "URL"), modules, *tables(tenants, members))
     if as_json:
         print_json({"applied": applied})
     else:
@@ -71,13 +66,12 @@ def write_migrations(
     as_json: AsJson = False,
 ) -> None:
     """Write the migrations into a folder, for `supabase db push`."""
-    written = migrations.write_files(
-        folder,
-        modules or CHAPTERS,
-        tenants_in(tenants) if tenants else None,
-        members_in(members) if members else None,
-    )
+    written = migrations.write_files(folder, modules or CHAPTERS, *tables(tenants, members))
     if as_json:
         print_json({"written": written})
     else:
         print("\n".join(f"wrote {name}" for name in written))
+
+
+def tables(tenants: str | None, members: str | None) -> tuple[Adopted | None, Adopted | None]:
+    return tenants_in(tenants) if tenants else None, members_in(members) if members else None

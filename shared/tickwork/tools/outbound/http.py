@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BufferedReader
 from types import MappingProxyType
+from typing import TypedDict, Unpack
 
 from tickwork.errors import Permanent
 from tickwork.tools.outbound.connection import Resolve, TimeLimit, connected
@@ -79,22 +80,20 @@ class StreamedResponse:
     url: str = field(repr=False)
 
 
-def request(
-    method: str,
-    url: str,
-    *,
-    policy: Policy,
-    headers: Mapping[str, str] = NONE,
-    body: bytes | None = None,
-    secrets: Mapping[str, str] = NONE,
-    limits: Limits = USUAL_LIMITS,
-    resolve: Resolve = socket.getaddrinfo,
-) -> Response:
+class Options(TypedDict, total=False):
+    """What `stream` takes beside the address."""
+
+    headers: Mapping[str, str]
+    body: bytes | None
+    secrets: Mapping[str, str]
+    limits: Limits
+    resolve: Resolve
+
+
+def request(method: str, url: str, *, policy: Policy, **options: Unpack[Options]) -> Response:
     """The whole answer, whatever its status."""
     began = time.monotonic()
-    with stream(
-        method, url, policy=policy, headers=headers, body=body, secrets=secrets, limits=limits, resolve=resolve
-    ) as answer:
+    with stream(method, url, policy=policy, **options) as answer:
         whole = b"".join(answer.body)
     return Response(answer.status, answer.headers, whole, answer.url, time.monotonic() - began)
 

@@ -12,10 +12,9 @@ GAP = 1.0
 
 
 @dataclass(slots=True)
-class Word:
-    """A word, or several that stand on one line without a doubt."""
+class Box:
+    """A place on the page, and the type that stands there."""
 
-    text: str
     x0: float
     y0: float
     x1: float
@@ -25,14 +24,15 @@ class Word:
 
 
 @dataclass(slots=True)
-class Line:
+class Word(Box):
+    """A word, or several that are certainly on one line."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class Line(Box):
     words: list[str]
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    size: float
-    is_bold: bool
 
     @property
     def text(self) -> str:
@@ -67,7 +67,7 @@ def lines_of(words: Iterable[Word]) -> list[Line]:
         if lines and _goes_on(lines[-1], word):
             lines[-1].take(word)
         else:
-            lines.append(Line([word.text], word.x0, word.y0, word.x1, word.y1, word.size, word.is_bold))
+            lines.append(Line(word.x0, word.y0, word.x1, word.y1, word.size, word.is_bold, [word.text]))
     return lines
 
 

@@ -76,12 +76,12 @@ def _words(text: Any, turned: int) -> Iterator[Word]:
             box = place(places(start), places(end - 1))
             # Drawn at once, and as wide as letters are: no need to look at each word, which takes most of the time.
             if box[2] - box[0] <= WIDE * size * (end - start):
-                yield Word(_joined(units[start:end]), *box, size, is_bold)
+                yield Word(*box, size, is_bold, _joined(units[start:end]))
                 continue
         for word in WORD.finditer(units, start, end):
             _, size, is_bold = font(places(word.start()))
             box = place(places(word.start()), places(word.end() - 1))
-            yield Word(_joined(word[0]), *box, size, is_bold)
+            yield Word(*box, size, is_bold, _joined(word[0]))
 
 
 def _has_real_spaces(text: Any, units: str, places: Callable[[int], int], start: int, end: int) -> bool:
