@@ -32,7 +32,7 @@ endif
 test-large: $(STAMP)
 	env TICKWORK_TEST_LARGE=1 $(BIN)/python -m pytest -s tests/families/imports/test_import_large.py
 
-# What is slow or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be had is skipped, and said.
+# What is slow or needs tools of others: the Supabase CLI, pg_cron, every bundle. What cannot be installed is skipped, with the reason.
 check-deploy: $(STAMP)
 	$(PYTEST) --durations 5 tests/deploy
 
