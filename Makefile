@@ -4,14 +4,14 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
-# Other queues are no part of what is developed and tested here.
+# Other queues are only needed for benchmarks.
 BENCH := .venv-bench
 # Two at a time, each with a server of its own; the tests of one file stay together. What is skipped is said.
 PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: help demo test test-large test-deliveries check-deploy bench chaos soak schemas docs attack lint lock clean
+.PHONY: help demo test explore fuzz test-large test-deliveries test-guards check-deploy bench chaos soak schemas docs attack lint lock clean
 
 # What can be made.
 help:
@@ -36,6 +36,10 @@ test-large: $(STAMP)
 check-deploy: $(STAMP)
 	$(PYTEST) --durations 5 tests/deploy
 
+# Further than make test goes: other sequences of verbs against the model, and more orders of transactions.
+explore: $(STAMP)
+	env TICKWORK_MODEL_EXAMPLES=$(or $(EXAMPLES),2000) TICKWORK_SCHEDULES=$(or $(SCHEDULES),0:20000) $(PYTEST) tests/database/test_model.py tests/database/test_schedules.py
+
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed
 	$(BENCH)/bin/python -m tickwork_bench $(ARGS)
@@ -43,6 +47,16 @@ bench: $(BENCH)/.installed
 # Ten thousand webhooks to receivers that fail three times out of ten, in some minutes; `make test` does it with a few hundred.
 test-deliveries: $(STAMP)
 	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/families/webhook/test_many_deliveries.py
+
+# Guards broken on purpose, one after the other, each with the tests that must notice it.
+test-guards: $(STAMP)
+	$(BIN)/python -m pytest tests/security/guard_mutants.py
+
+EXAMPLES ?= 2000
+
+# Foreign bytes for every parser, new ones each time; make fuzz EXAMPLES=100000 takes longer.
+fuzz: $(STAMP)
+	env TICKWORK_FUZZ_EXAMPLES=$(EXAMPLES) $(PYTEST) tests/fuzz
 
 # The migration with the payload schemas of our own types, from the payload models of their handlers.
 schemas: $(STAMP)

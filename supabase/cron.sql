@@ -4,7 +4,8 @@ create or replace function tickwork.send_call(url text, headers jsonb, timeout_m
 returns bigint
 language sql
 volatile
--- Of whoever installs and not of tickwork_owner: on Supabase only its own roles may use pg_net, and cannot pass that on.
+-- Owned by the role that installs it, not by tickwork_owner: on Supabase only its own roles may use pg_net, and they
+-- cannot grant that right.
 security definer
 set search_path = ''
 as $$

@@ -185,7 +185,7 @@ def test_every_setting_is_read_by_what_checks_it() -> None:
 
 
 def test_an_audience_without_an_account_is_refused() -> None:
-    with pytest.raises(BadSetting, match=r"^TICKWORK_OIDC_EMAIL: must be set when TICKWORK_OIDC_AUDIENCE is"):
+    with pytest.raises(BadSetting, match=r"^TICKWORK_OIDC_EMAIL: must be set with TICKWORK_OIDC_AUDIENCE"):
         load_settings({"TICKWORK_DATABASE_URL": URL, "TICKWORK_OIDC_AUDIENCE": "https://a.run.app"})
 
 

@@ -1,4 +1,4 @@
-"""The classify function: finds out what kind of document it is."""
+"""The classify function: determines the type of documents."""
 
 from tickwork.jobs.handler import Handlers, loaded_when_due
 from tickwork.serve import serve

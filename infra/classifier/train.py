@@ -4,7 +4,7 @@
     python infra/classifier/train.py --check    cross-validates only
 
 Multinomial logistic regression around what people wrote into evidence.toml: a weight stays as it was written unless the
-training texts say otherwise. The temperature is chosen by cross-validation, so that confidence can be believed.
+training texts say otherwise. The temperature is chosen by cross-validation, so that confidence is calibrated.
 """
 
 import json
@@ -112,7 +112,7 @@ def scored(document: Seen, weights: Weights, types: Sequence[str]) -> dict[str, 
 
 
 def cross_validated(documents: Sequence[Seen], prior: Weights) -> float:
-    """Print how good the weights are on texts they were not computed from, and answer the best temperature."""
+    """Print how good the weights are on texts that they were not computed from, and return the best temperature."""
     unseen: list[tuple[str, dict[str, float]]] = []
     types = sorted({doc_type for row in prior.values() for doc_type in row})
     for fold in range(FOLDS):

@@ -1,11 +1,10 @@
-"""The sample documents of a property manager, all made up: python infra/local/make_samples.py [FOLDER] writes them."""
+"""Sample PDF and Word files of a made-up property manager: python infra/local/make_samples.py [FOLDER] writes them."""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from sample_pdfs import insurance_policy, mietvertrag, nebenkostenabrechnung, rechnung
-from sample_texts import energieausweis, kontoauszug, mahnung, uebergabeprotokoll
 from sample_word import heading, item, table, text, word
 
 FOLDER = Path(__file__).parent / "samples"
@@ -71,10 +70,6 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "insurance-policy.pdf": insurance_policy,
     "lease-harbour-view.docx": lease,
     "protokoll-eigentuemerversammlung.docx": protokoll,
-    "energieausweis-ahornweg.html": energieausweis,
-    "kontoauszug-2026-03.csv": kontoauszug,
-    "mahnung-wohnung-12.eml": mahnung,
-    "uebergabeprotokoll-rosenstrasse.txt": uebergabeprotokoll,
 }
 
 

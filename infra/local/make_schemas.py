@@ -1,4 +1,4 @@
-"""The payload schemas of our own types: python infra/local/make_schemas.py [FILE] writes them as a migration."""
+"""The payload schemas of the built-in types: python infra/local/make_schemas.py [FOLDER] writes them as migrations."""
 
 import json
 import sys
@@ -12,7 +12,13 @@ from tickwork import families
 from tickwork.jobs.handler import Handler
 from tickwork.jobs.payload_schema import Schema, payload_schema_of
 
-FILE = Path(__file__).parents[2] / "supabase" / "migrations" / "20261116005000_shipped_schemas.sql"
+FOLDER = Path(__file__).parents[2] / "supabase" / "migrations"
+# The file of each module, and the families whose types are in it.
+FILES = {
+    "20261116002380_document_payloads.sql": ("classify", "extract"),
+    "20261116002980_webhook_payloads.sql": ("webhook",),
+    "20261116003280_import_payloads.sql": ("imports",),
+}
 
 WIDTH = 100
 INDENT = "    "
@@ -32,15 +38,16 @@ where job_types.key = any (shipped.types);
 
 
 def main() -> None:
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
-    rows = ",\n".join(row(schema, types) for schema, types in shipped_schemas())
-    file.write_text(HEAD + UPDATE.format(rows=rows))
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    for name, of_module in FILES.items():
+        rows = ",\n".join(row(schema, types) for schema, types in shipped_schemas(of_module))
+        (folder / name).write_text(HEAD + UPDATE.format(rows=rows))
 
 
-def shipped_schemas() -> list[tuple[Schema, list[str]]]:
+def shipped_schemas(of_module: tuple[str, ...]) -> list[tuple[Schema, list[str]]]:
     """Each schema with the types that have it: those that import share theirs."""
     found: list[tuple[Schema, list[str]]] = []
-    for type, handler in sorted(shipped_handlers()):
+    for type, handler in sorted(each for family in of_module for each in shipped_handlers(family)):
         schema = payload_schema_of(handler.payload)
         types = next((types for known, types in found if known == schema), None)
         if types is None:
@@ -50,13 +57,14 @@ def shipped_schemas() -> list[tuple[Schema, list[str]]]:
     return found
 
 
-def shipped_handlers() -> Iterator[tuple[str, Handler[Any]]]:
+def shipped_handlers(family: str) -> Iterator[tuple[str, Handler[Any]]]:
     """A module of a family that is named after a type has its handler, in capitals."""
-    for family in iter_modules(families.__path__, f"{families.__name__}."):
-        for module in iter_modules(import_module(family.name).__path__):
-            handler = getattr(import_module(f"{family.name}.{module.name}"), module.name.upper(), None)
-            if isinstance(handler, Handler):
-                yield module.name, handler
+    package = import_module(f"{families.__name__}.{family}")
+    for module in iter_modules(package.__path__, f"{package.__name__}."):
+        type = module.name.rpartition(".")[2]
+        handler = getattr(import_module(module.name), type.upper(), None)
+        if isinstance(handler, Handler):
+            yield type, handler
 
 
 def row(schema: Schema, types: list[str]) -> str:

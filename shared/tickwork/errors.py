@@ -2,37 +2,37 @@
 What can go wrong, and what is done about it.
 
     Error
-    ├── JobError               raised by handlers; its text is for the tenant
-    │   ├── Retryable          the world was not ready: try again, after `delay` seconds if given; with `hold`, let the
-    │   │   │                  job's whole lane wait for so many seconds
+    ├── JobError               raised by handlers; tenants read its message
+    │   ├── Retryable          the world was not ready: try again, after `delay` seconds if given; with `hold`, the
+    │   │   │                  job's whole lane waits for that many seconds
     │   │   └── RateLimited
     │   ├── Permanent          the input will never work: fail now
     │   │   ├── InvalidPayload
     │   │   └── UnknownType
-    │   ├── NotYet             nothing is wrong: give the job back for `delay` seconds, no attempt spent; `hold` too
+    │   ├── NotYet             nothing is wrong: give the job back for `delay` seconds, no attempt is used; `hold` too
     │   └── Interrupted        the runtime asked the handler to stop: cancel, timeout, shutdown or a lost lease
     ├── QueueError             raised by the queue, never by handlers
     │   ├── LeaseLost          another worker has the job: drop the result
     │   ├── InvalidRequest     the queue refused a value: correct it
-    │   ├── QueueFull          the tenant has as many jobs queued, or lanes held, as it may have: try again later
-    │   ├── WriteFailed        what a handler wanted written was refused: nothing was, try again
+    │   ├── QueueFull          the tenant has reached its limit of queued jobs or of lanes: try again later
+    │   ├── WriteFailed        a write of a handler was refused: nothing was written, try again
     │   ├── NoSuchJob
     │   ├── NoSuchDocument
     │   ├── NoSuchEndpoint
     │   ├── NoSuchDelivery
     │   ├── NoSuchConnector
-    │   ├── NotFinished        the job that somebody waits for has not ended in time
+    │   ├── NotFinished        the job that is waited for has not ended in time
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── NotAllowed         the role or the user may not do that
-    │   ├── WrongSchema        the schema is older or newer than this code: take no job
+    │   ├── WrongSchema        the schema is older or newer than this code: claim no job
     │   └── Unavailable        the database cannot be reached: try again later
-    ├── CallerRefused          a request to a function came from nobody we know
-    └── BadSetting             stops the start
+    ├── CallerRefused          a request to a function came from an unknown caller
+    └── BadSetting             a setting is wrong: do not start
 """
 
 
 class Error(Exception):
-    """The root of everything that tickwork raises on purpose."""
+    """The base of all errors that tickwork raises on purpose."""
 
 
 class JobError(Error):
@@ -84,7 +84,7 @@ class Interrupted(JobError):
 
 
 class QueueError(Error):
-    """Carries the SQLSTATE and what to do next, as the database said it."""
+    """Has the SQLSTATE and the hint of the database."""
 
     def __init__(self, message: str, *, sqlstate: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)

@@ -23,12 +23,12 @@ PASSWORDS = re.compile(r"(?i)(?<=://)[^/\s]*(?=@)|(?<=password=)[^\s&'\"]+")
 
 LABELS = "logging.googleapis.com/labels"
 TRACE = "logging.googleapis.com/trace"
-# A handler's field may not pose as one of these.
+# A handler's fields cannot replace these.
 OURS = {"severity", "time", "message", LABELS, TRACE}
 
 
 class Labels:
-    """Looked at when the first line is written with them: most jobs of a batch write none."""
+    """Evaluated when the first line is written: most jobs of a batch write none."""
 
     def __init__(self, values: Callable[[], Mapping[str, object]], outer: "Labels | None" = None) -> None:
         self._values = values
@@ -51,7 +51,7 @@ _one_at_a_time = threading.Lock()
 
 def log(verb: str, severity: Severity = "INFO", /, **fields: Any) -> None:
     """Write one line with everything that is bound at this point."""
-    # Put together by hand: to encode the labels anew takes longer than all the rest of the line.
+    # Assembled by hand: encoding the labels again would take longer than the rest of the line.
     line = (
         f'{{"severity": "{severity}", "time": "{datetime.now(UTC).isoformat()}", '
         f'"message": {_encoded(verb)}, "{LABELS}": {{{_bound.get().text()}}}'
@@ -60,7 +60,7 @@ def log(verb: str, severity: Severity = "INFO", /, **fields: Any) -> None:
         line += f', "{TRACE}": {_encoded(trace)}'
     if told := _members({name: value for name, value in fields.items() if name not in OURS}):
         line += f", {told}"
-    # A long line is more than one write to the system, between which those of another thread would fit.
+    # A long line takes several system calls, and another thread could write in between.
     with _one_at_a_time:
         sys.stdout.write(line + "}\n")
         sys.stdout.flush()
@@ -83,14 +83,14 @@ def log_exception(verb: str, error: BaseException) -> None:
 
 
 def text_of(error: BaseException) -> str:
-    """Its text, even if it has a defect of its own, and without the values of a payload."""
+    """Its message, even if creating it fails, and without the values of a payload."""
     from pydantic import ValidationError
 
     try:
-        # The text of a validation error quotes the values, and these are the tenant's.
+        # The message of a validation error quotes values, which belong to the tenant.
         return error.json(include_input=False, include_url=False) if isinstance(error, ValidationError) else str(error)
     except Exception:
-        return f"an error without a text: {type(error).__name__}"
+        return f"an error without a message: {type(error).__name__}"
 
 
 def _with_causes(error: BaseException) -> list[BaseException]:
@@ -125,7 +125,7 @@ def bound(**labels: object) -> Iterator[None]:
 
 @contextmanager
 def traced(traceparent: str | None, cloud_trace: str | None) -> Iterator[None]:
-    """Tie every line that is written inside to the request that caused it."""
+    """Link every line that is written inside to the request that caused it."""
     token = _trace.set(_trace_name(traceparent, cloud_trace))
     try:
         yield
@@ -134,11 +134,11 @@ def traced(traceparent: str | None, cloud_trace: str | None) -> Iterator[None]:
 
 
 def presentable(value: Any) -> Any:
-    """Numbers as they are; anything else as text of a bearable length, without passwords."""
+    """Numbers as they are; anything else as text of limited length, without passwords."""
     if value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value)):
         return value
     text = str(value)
-    # Hardly any text can hold a password; looking for one in all of them takes longer than writing the line.
+    # Few texts can contain a password; searching all of them takes longer than writing the line.
     if "@" in text or "=" in text:
         text = PASSWORDS.sub("***", text)
     if len(text) <= MAX_FIELD_LENGTH:

@@ -1,4 +1,4 @@
-"""The worker's side of the queue: one method per SQL function, of the same name."""
+"""The worker's side of the queue: one method per SQL function, with the same name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Queue:
     def claim_next_job(
         self, family: str, lease_seconds: int | None = None, types: Iterable[str] | None = None
     ) -> Job | None:
-        """The next due job of the types that the caller has handlers for; None is all of them."""
+        """The next due job of the types that the caller has handlers for; None means all types."""
         rows = call(
             self.database,
             "claim_next_job",
@@ -56,7 +56,7 @@ class Queue:
         return [job_of(row) for row in rows]
 
     def heartbeat_job(self, job: ClaimedJob, progress: float | None = None, message: str | None = None) -> bool:
-        """Extend the lease; True if cancel was asked for."""
+        """Extend the lease; True if cancel was requested."""
         (row,) = call(self.database, "heartbeat_job", **lease_of(job), progress=progress, message=storable(message))
         return bool(row["heartbeat_job"])
 
@@ -64,11 +64,11 @@ class Queue:
         return call(self.database, "heartbeat_jobs", heartbeats=as_stored(heartbeats))
 
     def hold_job(self, job: ClaimedJob, connection: Connection) -> None:
-        """Open the tenant's rows to this transaction, and keep everybody else from settling the job."""
+        """Give this transaction access to the tenant's rows, and keep everybody else from settling the job."""
         call_within(connection, "hold_job", **lease_of(job))
 
     def hold_lane_of_job(self, job: ClaimedJob, delay_seconds: float = 60.0, reason: str | None = None) -> None:
-        """Let the whole lane of a running job wait, because the job has learnt that it has to."""
+        """Hold the whole lane of a running job, because the job has found out that it has to wait."""
         call(
             self.database,
             "hold_lane_of_job",
@@ -145,7 +145,7 @@ class Queue:
 
 
 class SettleAndClaim:
-    """One `settle_and_claim`, which may be encoded and decoded by another thread than the one that sends it."""
+    """One `settle_and_claim`, which may be encoded and decoded by a different thread from the one that sends it."""
 
     def __init__(self, outcomes: Sequence[Json]) -> None:
         self._outcomes = outcomes
@@ -164,9 +164,9 @@ class SettleAndClaim:
         (row,) = call(
             queue.database,
             "settle_and_claim",
-            # Read from the text at once: to make objects of it, and jobs of these, takes three times as long.
+            # Parsed in one step: making objects of the text, and jobs of these, takes three times as long.
             columns="settled, claimed::text",
-            # A repeat after a broken connection might claim twice, and hold what nobody knows of.
+            # Repeating it after a broken connection might claim jobs that nobody knows about.
             repeatable=False,
             outcomes=self._encoded,
             family=family,
@@ -198,7 +198,7 @@ def lease_of(job: ClaimedJob) -> dict[str, Any]:
 
 
 def job_of(row: Mapping[str, Any]) -> Job:
-    # Not before there is one: a wake-up that finds nothing due does without pydantic.
+    # Imported late: a wake-up that finds nothing due does not need pydantic.
     from tickwork.jobs.rows import Job
 
     return Job(**row)
@@ -219,12 +219,12 @@ def perform(write: Write, connection: Connection) -> None:
 
 
 def worker_name(family: str) -> str:
-    """Who works, for people to read: the revision or host, the process, and which one of its lives."""
+    """The worker's name, for people to read: the revision or host, the process, and a random part."""
     place = os.environ.get("K_REVISION") or f"{family}@{socket.gethostname()}"
     return f"{place}:{os.getpid()}:{_life(os.getpid())}"
 
 
 @cache
 def _life(process: int) -> str:
-    # Every instance in the cloud has the same process number; every fork of this one has another.
+    # All instances in the cloud have the same process id; every fork of this process has its own.
     return uuid4().hex[:8]

@@ -1,4 +1,4 @@
-"""What a deployment decides, read once from the environment."""
+"""The settings of a deployment, read once from the environment."""
 
 import os
 import re
@@ -21,12 +21,12 @@ def is_postgres_url(url: str) -> str:
     if not url.startswith(("postgresql://", "postgres://")):
         raise ValueError("must start with postgresql://")
     if re.search(r"\s", url) or not _is_read_as_meant(url):
-        raise ValueError("is no URL: in a password % is written as %25, @ as %40, / as %2F and a space as %20")
+        raise ValueError("is not a valid URL: in a password write % as %25, @ as %40, / as %2F and a space as %20")
     return url
 
 
 def _is_read_as_meant(url: str) -> bool:
-    # Otherwise libpq takes a part of the password for the host or the port, and prints it when it fails.
+    # Otherwise libpq would take part of the password for the host or the port, and print it on failure.
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error:
@@ -39,8 +39,8 @@ def are_long_secrets(secrets: str) -> str:
     # A header cannot carry anything else.
     if not all(re.fullmatch("[!-~]{32,}", each) for each in secrets.split(",")):
         raise ValueError(
-            "must be 32 characters or longer, of ASCII and without spaces; "
-            "two, while one replaces the other, are separated by a comma"
+            "must be at least 32 ASCII characters without spaces; "
+            "while one replaces another, separate the two by a comma"
         )
     return secrets
 
@@ -52,7 +52,7 @@ def _can_be_checked(audience: str) -> str:
 
 
 def _is_safe_url(url: str) -> str:
-    # Who can change the keys on their way can wake the function.
+    # Whoever could tamper with the keys in transit could wake the function.
     if not url.startswith(("https://", "http://127.0.0.1:")):
         raise ValueError("must start with https://")
     return url
@@ -70,7 +70,7 @@ def _are_keys(keys: str) -> str:
 
 
 def keys_of(keys: str) -> list[bytes]:
-    """The keys themselves, the one that seals first."""
+    """The keys, the one that seals first."""
     try:
         decoded = [b64decode(each, validate=True) for each in keys.split(",")]
     except ValueError:
@@ -78,7 +78,7 @@ def keys_of(keys: str) -> list[bytes]:
     if not decoded or any(len(each) != 32 for each in decoded):
         raise ValueError(
             "must be 32 random bytes in base64, such as `openssl rand -base64 32` prints; "
-            "two, while one replaces the other, are separated by a comma, the new one first"
+            "while one replaces another, separate the two by a comma, the new one first"
         )
     return decoded
 
@@ -89,13 +89,13 @@ def _are_networks(networks: str) -> str:
 
 
 def networks_of(networks: str | None) -> tuple[IPv4Network | IPv6Network, ...]:
-    """Those that a list names; the word `loopback` is both of this machine's own."""
+    """The networks in a list; `loopback` means both of this machine's loopback networks."""
     listed = [each.strip() for each in (networks or "").split(",") if each.strip()]
     try:
         return tuple(ip_network(name) for each in listed for name in (LOOPBACK if each == "loopback" else (each,)))
     except ValueError:
         raise ValueError(
-            "must be networks such as 10.1.0.0/16 or fd00::/64, or loopback, with commas between"
+            "must be networks such as 10.1.0.0/16 or fd00::/64, or loopback, separated by commas"
         ) from None
 
 
@@ -110,7 +110,7 @@ def _is_http_url(url: str) -> str:
 
 def _is_tenant(name: str) -> str:
     if not re.fullmatch("[0-9A-Za-z.-]{1,100}", name):
-        raise ValueError("must be of letters, digits, dots and hyphens, 100 at most")
+        raise ValueError("must be at most 100 letters, digits, dots and hyphens")
     return name
 
 
@@ -137,7 +137,7 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        # Neither less than anything nor more.
+        # NaN is neither less nor greater than anything.
         return float("nan")
 
 
@@ -156,9 +156,9 @@ Secrets = Annotated[str | None, are_long_secrets]
 
 @dataclass(frozen=True)
 class Settings:
-    """Each is the environment variable TICKWORK_<NAME>, read by what follows its type; the README has the table."""
+    """Each is the environment variable TICKWORK_<NAME>, read by the function after its type."""
 
-    # Not pydantic: a function that finds nothing due can do without it, and would take a third longer to start.
+    # Not pydantic: a function that finds nothing due does not need it, and would take a third longer to start.
     database_url: Annotated[str, is_postgres_url]
     budget_seconds: Annotated[float, _seconds(3600, is_positive=True)] = 50
     max_jobs: Annotated[int, _is_count] = 100
@@ -201,7 +201,7 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     settings = Settings(**{name: _read(name, text) for name, text in given.items() if text})
     if settings.oidc_audience and not settings.oidc_email:
         raise BadSetting(
-            f"{PREFIX}OIDC_EMAIL: must be set when {PREFIX}OIDC_AUDIENCE is: anybody can get a token for an audience"
+            f"{PREFIX}OIDC_EMAIL: must be set with {PREFIX}OIDC_AUDIENCE, as anybody can get a token for an audience"
         )
     return settings
 
@@ -210,7 +210,7 @@ def _read(name: str, text: str) -> Any:
     try:
         return READERS[name](text)
     except ValueError as error:
-        # Without its context, which may show the value.
+        # Without its context, which may contain the value.
         raise BadSetting(f"{VARIABLES[name]}: {error}") from None
 
 

@@ -1,4 +1,4 @@
-"""The long-running worker, for people with a machine: polls, is woken by NOTIFY, stops gracefully."""
+"""The long-running worker: polls, is woken by NOTIFY, stops gracefully."""
 
 import random
 import signal
@@ -26,7 +26,7 @@ STOP_LOOK_SECONDS = 0.25
 
 
 class Worker:
-    """Processes the jobs of one family until it is stopped: SIGTERM finishes the running one, gives the others back."""
+    """Processes the jobs of one family until stopped: SIGTERM finishes the running job and releases the others."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Worker:
         except QueueError as error:
             log("fail_to_claim", "WARNING", reason=str(error), hint=error.hint)
         except Exception as error:
-            # One job that cannot even be read must not end the worker of all the others.
+            # One job that cannot even be read must not stop the worker for all others.
             log_exception("fail_to_claim", error)
         return Report(self._family)
 

@@ -173,6 +173,9 @@ begin
 end
 $$;
 
+comment on function tickwork.object_problem is
+  'Null if the fields of the object match the schema; otherwise a message about the first problem.';
+
 create function tickwork.additional_problem(others jsonb, schema jsonb, path text)
 returns text
 language plpgsql
@@ -228,6 +231,9 @@ begin
   return null;
 end
 $$;
+
+comment on function tickwork.array_problem is
+  'Null if the number of items and the items match the schema; otherwise a message about the first problem.';
 
 create function tickwork.payload_problem(payload jsonb, schema jsonb, path text)
 returns text

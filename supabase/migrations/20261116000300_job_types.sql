@@ -262,31 +262,3 @@ execute function tickwork.follow_type();
 
 alter function tickwork.follow_type owner to tickwork_owner;
 grant execute on function tickwork.add_family_type to tickwork_owner;
-
--- A file may keep a processor busy for minutes: so many at once for each tenant, so that the others get one too.
-insert into public.job_types (key, family, description, timeout_seconds, max_running_per_tenant, enqueued_by)
-values
-  ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600, 3, 'member');
-
-insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
-values
-  ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000, 'member'),
-  ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000, 'member'),
-  ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000, 'member'),
-  ('classify_document', 'classify', 'Find out what kind of document it is', 60, 'member');
-
--- Few enough at once that a tenant whose receivers are slow leaves workers for the others; raise it with the number of
--- instances of the function. Deliveries follow the schedule of Standard Webhooks, some 75 hours in all.
-insert into public.job_types (
-  key, family, description, timeout_seconds, max_attempts, backoff, max_running_per_tenant, enqueued_by
-)
-values
-  (
-    'deliver_webhook', 'webhook', 'Post an event to a subscriber', 60, 10,
-    '[5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]', 3, 'service'
-  ),
-  ('http_request', 'webhook', 'Call an HTTP API', 60, 4, '[60, 300, 1800]', 3, 'admin');
-
-update public.job_types
-set follow_ups = array['classify_document']
-where job_types.key = 'extract_document';

@@ -96,7 +96,7 @@ create index blocked_tenants on tickwork.blocked (tenant_number, family, type);
 
 create table tickwork.lane_rules (
   family text collate "C" not null,
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   lane text collate "C" not null,
   max_running integer,
   starts_per_minute integer,
@@ -117,7 +117,7 @@ create index lane_rules_by_time on tickwork.lane_rules (tenant_id, family, wake_
 -- Start rates: a bucket has room for the starts of one minute and fills evenly.
 
 create table tickwork.buckets (
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   scope text not null,
   tokens double precision not null,
   filled_at timestamptz not null,

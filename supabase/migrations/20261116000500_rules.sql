@@ -14,6 +14,8 @@ begin
 end
 $$;
 
+comment on function tickwork.check_size is 'Raises TWBIG if the value has more bytes than most.';
+
 create function tickwork.check_key(field text, value text)
 returns void
 language plpgsql
@@ -28,6 +30,8 @@ begin
   perform tickwork.check_size(check_key.field, check_key.value, 200);
 end
 $$;
+
+comment on function tickwork.check_key is 'Raises TWKEY if the value is empty, TWBIG if it is too long. Null is fine.';
 
 create function tickwork.check_payload(payload jsonb, schema jsonb)
 returns void
@@ -80,6 +84,9 @@ begin
 end
 $$;
 
+comment on function tickwork.check_payload is
+  'Raises TWPAY or TWBIG unless the payload is an object that can be stored and matches the schema.';
+
 create function tickwork.is_plain(payload text)
 returns boolean
 language sql
@@ -121,6 +128,9 @@ begin
 end
 $$;
 
+comment on function tickwork.check_run_at is
+  'Raises TWRUN unless the value is a point in time that every client can read.';
+
 create function tickwork.raise_lease_lost(job_id uuid)
 returns void
 language plpgsql
@@ -134,6 +144,8 @@ begin
       hint = 'The lease expired and the job went to another worker, or it has ended. Drop the result.';
 end
 $$;
+
+comment on function tickwork.raise_lease_lost is 'Raises TWLSE.';
 
 create function tickwork.check_objects(field text, objects jsonb, names text[])
 returns void
@@ -183,6 +195,9 @@ begin
 end
 $$;
 
+comment on function tickwork.check_objects is
+  'Raises TWARG or TWBIG unless the value is an array of objects with no other fields than these.';
+
 create function tickwork.check_delay(field text, seconds double precision)
 returns double precision
 language plpgsql
@@ -197,6 +212,8 @@ begin
   return check_delay.seconds;
 end
 $$;
+
+comment on function tickwork.check_delay is 'Returns the delay. Raises TWARG if it is out of range.';
 
 
 -- Which verbs wait for the disk. A crash may lose a claim, but never an enqueue or a result. The function attribute

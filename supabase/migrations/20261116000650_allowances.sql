@@ -76,9 +76,9 @@ begin
   from tickwork.allowances
   where allowances.tenant_id = renew_allowances.tenant_id;
 
-  select organizations.max_queued into most
-  from public.organizations
-  where organizations.id = renew_allowances.tenant_id;
+  select tenant_settings.max_queued into most
+  from public.tenant_settings
+  where tenant_settings.tenant_id = renew_allowances.tenant_id;
 
   queued := tickwork.count_queued(renew_allowances.tenant_id, most);
 
@@ -142,18 +142,18 @@ set search_path = ''
 as $$
 begin
   -- Wait for transactions that are still counting by the old limit, and remove their allowances too.
-  perform pg_advisory_xact_lock(7466, hashtext(new.id::text));
+  perform pg_advisory_xact_lock(7466, hashtext(new.tenant_id::text));
 
   loop
     delete from tickwork.allowances
-    where allowances.tenant_id = new.id;
+    where allowances.tenant_id = new.tenant_id;
 
     exit when not found;
   end loop;
 
   if tg_op = 'INSERT' then
     insert into tickwork.allowances (tenant_id, jobs_left)
-    select new.id, new.max_queued / 8
+    select new.tenant_id, new.max_queued / 8
     from generate_series(1, 8);
   end if;
 
@@ -161,8 +161,8 @@ begin
 end
 $$;
 
-create trigger share_out_allowances after insert on public.organizations
+create trigger share_out_allowances after insert on public.tenant_settings
 for each row execute function tickwork.share_out_allowances();
 
-create trigger renew_allowances after update of max_queued on public.organizations
+create trigger renew_allowances after update of max_queued on public.tenant_settings
 for each row execute function tickwork.share_out_allowances();

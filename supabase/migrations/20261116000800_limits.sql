@@ -14,10 +14,10 @@ stable
 as $$
 declare
   job_type public.job_types;
-  tenant public.organizations;
+  tenant public.tenant_settings;
 begin
   select * into job_type from public.job_types where job_types.key = limits_of.type;
-  select * into tenant from public.organizations where organizations.id = limits_of.tenant_id;
+  select * into tenant from public.tenant_settings where tenant_settings.tenant_id = limits_of.tenant_id;
 
   return query
   select rule.scope, rule.max_running, rule.starts_per_minute
@@ -127,6 +127,9 @@ begin
   end if;
 end
 $$;
+
+comment on function tickwork.check_isolation is
+  'Raises TWARG unless the transaction sees what others commit, as counting running jobs requires.';
 
 create function tickwork.lock_limit(key text, may_wait boolean)
 returns boolean

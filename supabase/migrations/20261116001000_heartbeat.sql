@@ -8,19 +8,7 @@ security definer -- the worker may not update leases directly
 set search_path = ''
 as $$
 begin
-  perform tickwork.check_objects(
-    'heartbeats', heartbeat_jobs.heartbeats, array['job_id', 'lease_token', 'progress', 'message']
-  );
-
-  if exists (
-    select
-    from jsonb_array_elements(heartbeat_jobs.heartbeats) as beat
-    where (beat ->> 'progress')::double precision not between 0 and 1
-  ) then
-    raise exception 'progress: must be between 0 and 1'
-      using errcode = 'TWARG', hint = 'Divide the amount of work done by the total amount.';
-  end if;
-
+  perform tickwork.check_heartbeats(heartbeat_jobs.heartbeats);
   perform tickwork.skip_disk();
 
   return query
@@ -83,6 +71,29 @@ begin
   ) as held on true;
 end
 $$;
+
+create function tickwork.check_heartbeats(heartbeats jsonb)
+returns void
+language plpgsql
+immutable
+as $$
+begin
+  perform tickwork.check_objects(
+    'heartbeats', check_heartbeats.heartbeats, array['job_id', 'lease_token', 'progress', 'message']
+  );
+
+  if exists (
+    select
+    from jsonb_array_elements(check_heartbeats.heartbeats) as beat
+    where (beat ->> 'progress')::double precision not between 0 and 1
+  ) then
+    raise exception 'progress: must be between 0 and 1'
+      using errcode = 'TWARG', hint = 'Divide the amount of work done by the total amount.';
+  end if;
+end
+$$;
+
+comment on function tickwork.check_heartbeats is 'Raises TWARG, TWBIG if heartbeats are malformed.';
 
 create function public.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)

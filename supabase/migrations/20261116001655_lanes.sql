@@ -13,9 +13,9 @@ volatile
 as $$
 declare
   most constant integer := (
-    select organizations.max_lanes
-    from public.organizations
-    where organizations.id = add_lane_rule.tenant_id
+    select tenant_settings.max_lanes
+    from public.tenant_settings
+    where tenant_settings.tenant_id = add_lane_rule.tenant_id
   );
 begin
   insert into tickwork.lane_rules (family, tenant_id, lane)
@@ -147,6 +147,9 @@ begin
   perform tickwork.follow_lane_rule(limit_lane.family, limit_lane.tenant_id, limit_lane.lane);
 end
 $$;
+
+comment on function tickwork.limit_lane is
+  'queued -> queued. Sets the limits of a lane; null removes one. Raises TWARG, TWLAN.';
 
 create function tickwork.lock_jobs_of_lane(family text, tenant_id uuid, lane text, place text)
 returns public.jobs[]

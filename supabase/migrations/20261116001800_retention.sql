@@ -20,6 +20,9 @@ begin
 end
 $$;
 
+comment on function tickwork.check_purge is
+  'Raises TWARG if an argument of purge_jobs or purge_events is out of range.';
+
 create function tickwork.purge_jobs(older_than interval, batch_size integer)
 returns integer
 language plpgsql
@@ -79,11 +82,11 @@ stable
 as $$
   select (job).finished_at + make_interval(days => case
     when job_types.keep_days ? (job).status then (job_types.keep_days ->> (job).status)::numeric::integer
-    else (to_jsonb(organizations) ->> format('keep_%s_days', (job).status))::integer
+    else (to_jsonb(tenant_settings) ->> format('keep_%s_days', (job).status))::integer
   end) < clock_timestamp()
-  from public.organizations
+  from public.tenant_settings
   left join public.job_types on job_types.key = (job).type
-  where organizations.id = (job).tenant_id;
+  where tenant_settings.tenant_id = (job).tenant_id;
 $$;
 
 create function tickwork.purge_portions(family text, batch_size integer)

@@ -67,8 +67,8 @@ revoke execute on function tickwork.open_verbs from public, anon, authenticated,
 
 -- Functions that policies, constraints and verbs call as the user who reads or writes.
 grant execute on function
-  tickwork.caller_id, tickwork.caller_is_service, tickwork.caller_tenants, tickwork.caller_is_platform_admin,
-  tickwork.may_act_for, tickwork.new_job, tickwork.new_filter
+  tickwork.caller_id, tickwork.caller_is_service, tickwork.caller_memberships, tickwork.caller_tenants,
+  tickwork.caller_is_platform_admin, tickwork.may_act_for, tickwork.new_job, tickwork.new_filter
 to authenticated, service_role;
 
 grant execute on function tickwork.is_backoff, tickwork.are_keep_days to service_role;

@@ -221,3 +221,7 @@ grant select on public.document_overview to authenticated, service_role;
 select tickwork.open_verbs('authenticated, service_role', array[
   'estimated_pages', 'extraction_engine', 'estimate_extraction', 'request_extraction'
 ]);
+
+-- A file may keep a processor busy for minutes: so many at once for each tenant, so that the others get one too.
+insert into public.job_types (key, family, description, timeout_seconds, max_running_per_tenant, enqueued_by)
+values ('extract_document', 'extract', 'Turn a file of the vault into searchable text', 600, 3, 'member');

@@ -19,7 +19,7 @@ comment on function tickwork.is_evidence is
 
 create table public.document_types (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid references public.organizations (id) on delete cascade,
+  tenant_id uuid references public.tenant_settings (tenant_id) on delete cascade,
   key text not null,
   label text not null,
   label_en text,
@@ -151,3 +151,10 @@ comment on function public.correct_document_type is
 -- Called by a constraint, as the role that writes the type.
 select tickwork.open_verbs('service_role', array['is_evidence']);
 select tickwork.open_verbs('authenticated, service_role', array['correct_document_type']);
+
+insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
+values ('classify_document', 'classify', 'Find out what kind of document it is', 60, 'member');
+
+update public.job_types
+set follow_ups = array['classify_document']
+where job_types.key = 'extract_document';

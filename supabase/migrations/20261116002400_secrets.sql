@@ -1,7 +1,7 @@
 -- Tokens and keys of tenants: encrypted (sealed) before they arrive here, or stored in Supabase Vault.
 
 create table tickwork.secrets (
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   owner text not null,
   name text not null,
   sealed text,
@@ -139,6 +139,9 @@ begin
 end
 $$;
 
+comment on function tickwork.store_secret is
+  'Stores a secret of a tenant, replacing one with the same name. Raises TWTNT, TWMEM, TWKEY, TWBIG, TWSEC.';
+
 create function tickwork.rename_secret(
   tenant_id uuid,
   owner text,
@@ -172,6 +175,9 @@ begin
 end
 $$;
 
+comment on function tickwork.rename_secret is
+  'Renames a secret, replacing one that has the new name. Raises TWTNT, TWMEM, TWKEY, TWBIG.';
+
 create function tickwork.drop_secrets(tenant_id uuid, owner text, name text default null)
 returns integer
 language plpgsql
@@ -193,6 +199,9 @@ begin
   return dropped;
 end
 $$;
+
+comment on function tickwork.drop_secrets is
+  'Deletes one secret, or all secrets of an owner. Returns how many. Raises TWTNT, TWMEM.';
 
 create function tickwork.list_secrets(tenant_id uuid, owner text)
 returns table (name text, created_at timestamptz, expires_at timestamptz)
@@ -238,6 +247,9 @@ begin
   );
 end
 $$;
+
+comment on function tickwork.keep_secret is
+  'Like store_secret, for the tenant whose job is held in this transaction. Raises TWLSE, TWKEY, TWBIG, TWSEC.';
 
 create function tickwork.read_secrets(owner text)
 returns table (name text, value text, is_sealed boolean)

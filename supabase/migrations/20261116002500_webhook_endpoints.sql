@@ -50,7 +50,7 @@ $$;
 
 create table public.webhook_endpoints (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   url text not null,
   description text not null default '',
   event_types text[] not null default '{}',
@@ -133,3 +133,15 @@ select tickwork.guard_table(
 
 -- Called by constraints and generated columns, as the role that writes the row.
 select tickwork.open_verbs('service_role', array['hears_of_jobs', 'are_event_types']);
+
+-- Few enough at once that a tenant whose receivers are slow leaves workers for the others; raise it with the number of
+-- instances of the function. Deliveries follow the schedule of Standard Webhooks, some 75 hours in all.
+insert into public.job_types (
+  key, family, description, timeout_seconds, max_attempts, backoff, max_running_per_tenant, enqueued_by
+)
+values
+  (
+    'deliver_webhook', 'webhook', 'Post an event to a subscriber', 60, 10,
+    '[5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]', 3, 'service'
+  ),
+  ('http_request', 'webhook', 'Call an HTTP API', 60, 4, '[60, 300, 1800]', 3, 'admin');

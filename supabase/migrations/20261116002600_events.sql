@@ -2,7 +2,7 @@
 
 create table public.events (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   type text not null,
   aggregate text,
   payload jsonb not null default '{}',

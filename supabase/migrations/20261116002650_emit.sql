@@ -133,9 +133,9 @@ declare
   queued integer;
   delivery_ids uuid[];
 begin
-  select organizations.max_queued into most
-  from public.organizations
-  where organizations.id = enqueue_late_deliveries_of.tenant_id;
+  select tenant_settings.max_queued into most
+  from public.tenant_settings
+  where tenant_settings.tenant_id = enqueue_late_deliveries_of.tenant_id;
 
   queued := tickwork.count_queued(enqueue_late_deliveries_of.tenant_id, most);
 

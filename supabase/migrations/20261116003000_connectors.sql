@@ -3,7 +3,7 @@
 
 create table public.connectors (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid not null references public.organizations (id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   provider text not null,
   name text not null,
   status text not null default 'active',
@@ -122,3 +122,9 @@ for each row execute function tickwork.make_lane_of_connector();
 
 create trigger forget_connector after delete on public.connectors
 for each row execute function tickwork.forget_connector();
+
+insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
+values
+  ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000, 'member'),
+  ('import_onedrive', 'import', 'Bring files from OneDrive into the vault', 3000, 'member'),
+  ('import_gdrive', 'import', 'Bring files from Google Drive into the vault', 3000, 'member');

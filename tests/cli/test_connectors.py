@@ -67,7 +67,7 @@ def test_a_drive_is_connected_checked_imported_and_removed(
 
     id = UUID(answer(added)["id"])
     assert checked.stdout == f"{id} works: dropbox account of Erika.\n", checked.stderr
-    assert watched.stdout == f"{id} is watched once its app console has the URL.\n", watched.stderr
+    assert watched.stdout == f"{id} is watched once the URL is entered in its app console.\n", watched.stderr
     whole = answer(imported)
     assert (whole["status"], whole["imported_count"], len(whole["document_ids"])) == ("done", 5, 5)
     assert [each["reason"] for each in whole["skipped"]] == ["SHORTCUT"]
@@ -114,7 +114,7 @@ def test_files_that_fail_are_named_and_counted_in_the_exit_code(
     assert asked.returncode == folder.returncode == 1
     assert asked.stdout == (
         "1 files imported (0.0 MB), 1 failed\n"
-        "  failed /papers/none.txt: NOT_THERE There is no such file or folder any more\n"
+        "  failed /papers/none.txt: NOT_THERE The file or folder no longer exists\n"
     )
     assert "FILE_CHANGED" in folder.stdout
     assert "\x1b" not in folder.stdout
@@ -132,10 +132,10 @@ def test_without_a_worker_it_says_what_it_waits_for(office: Office, ask: Ask) ->
 @pytest.mark.parametrize(
     ("arguments", "stdin", "complaint"),
     [
-        (["add", "icloud", "--tenant", "acme"], "token-of-some-length", "there is none 'icloud'"),
+        (["add", "icloud", "--tenant", "acme"], "token-of-some-length", "there is no provider 'icloud'"),
         (["add", "dropbox", "--tenant", "nobody"], "token-of-some-length", "there is no tenant 'nobody'"),
-        (["add", "dropbox", "--tenant", "acme"], "", "refresh token: must be one word"),
-        (["add", "dropbox", "--tenant", "acme"], "two words", "refresh token: must be one word"),
+        (["add", "dropbox", "--tenant", "acme"], "", "refresh token: must be a single word"),
+        (["add", "dropbox", "--tenant", "acme"], "two words", "refresh token: must be a single word"),
         (["add", "dropbox", "--tenant", "acme", "--extract", "unstructured_fast"], "x" * 20, "third party"),
         (["check", "nothing"], "", "there is no connector 'nothing'"),
         (["watch", "nothing", "https://x.example"], "", "there is no connector 'nothing'"),

@@ -53,16 +53,21 @@ def test_a_missing_key_is_noted(good: dict[str, str]) -> None:
 
 
 BAD: dict[str, tuple[dict[str, str], str, str, str]] = {
-    "no database": ({"DATABASE_URL": ""}, "settings", "TICKWORK_DATABASE_URL is not set", "see the README"),
-    "a bad setting": ({"MAX_JOBS": "many"}, "settings", "TICKWORK_MAX_JOBS", "see the README"),
+    "no database": (
+        {"DATABASE_URL": ""},
+        "settings",
+        "TICKWORK_DATABASE_URL is not set",
+        "see docs/reference/settings.md",
+    ),
+    "a bad setting": ({"MAX_JOBS": "many"}, "settings", "TICKWORK_MAX_JOBS", "see docs/reference/settings.md"),
     "a database that is down": (
         {"DATABASE_URL": f"postgresql://u:{PASSWORD}@127.0.0.1:1/postgres"},
         "database",
         "refused",
         "Is TICKWORK_DATABASE_URL right?",
     ),
-    "no caller": ({"HMAC_SECRET": ""}, "callers", "would refuse everybody", "Set TICKWORK_HMAC_SECRET"),
-    "no folder": ({"VAULT_URL": f"file:{__file__}/vault"}, "vault", "cannot be written", "Make it"),
+    "no caller": ({"HMAC_SECRET": ""}, "callers", "would refuse every caller", "Set TICKWORK_HMAC_SECRET"),
+    "no folder": ({"VAULT_URL": f"file:{__file__}/vault"}, "vault", "not writable", "Create it"),
     "no Unstructured": (
         {"UNSTRUCTURED_URL": "http://127.0.0.1:1", "UNSTRUCTURED_API_KEY": PASSWORD},
         "unstructured",
@@ -85,7 +90,7 @@ def test_a_bad_setting_is_found_with_what_to_do(good: dict[str, str], story: str
 
 
 IN_DATABASE: dict[str, tuple[str, str, str]] = {
-    "insert into tickwork.schema_versions values (99)": ("schema", "is of version 99", "Deploy the functions anew."),
+    "insert into tickwork.schema_versions values (99)": ("schema", "has version 99", "Deploy the functions again."),
     "revoke execute on function public.claim_jobs from tickwork_worker": (
         "rights",
         "may not execute claim_jobs",
@@ -142,7 +147,7 @@ def test_the_command_prints_findings_and_ends_accordingly(world: World, good: di
     lost = run("doctor", home=tmp_path)
 
     assert (told.returncode, listed.returncode, lost.returncode) == (0, 1, 1)
-    assert "✓ schema       of version" in told.stdout
+    assert "✓ schema       version" in told.stdout
     assert {each["what"]: each["verdict"] for each in json.loads(listed.stdout)}["callers"] == "bad"
     assert "✗ settings" in lost.stdout
     assert PASSWORD not in told.stdout + listed.stdout

@@ -97,7 +97,7 @@ def test_who_does_not_want_to_wait_is_told_how_to_go_on(world: World, ask: Ask, 
 
     assert added.returncode == 1
     assert "queued" in added.stdout
-    assert "`tickwork documents` shows how far they are" in added.stderr
+    assert "`tickwork documents` shows their progress" in added.stderr
 
 
 def test_a_correction_is_kept(world: World, ask: Ask, vault: str, workers: None) -> None:
@@ -123,7 +123,7 @@ def test_what_is_wrong_is_named(world: World, ask: Ask, vault: str) -> None:
         ask("documents", "add", "nowhere.pdf", "--tenant", "acme", TICKWORK_VAULT_URL=vault)
     )
     assert "is a folder" in refusal(ask("documents", "add", str(SAMPLES), "--tenant", "acme", TICKWORK_VAULT_URL=vault))
-    assert "there is no vault" in refusal(ask("documents", "add", there, "--tenant", "acme"))
+    assert "no vault is configured" in refusal(ask("documents", "add", there, "--tenant", "acme"))
     assert "sends the document to a third party" in refusal(
         ask("documents", "add", there, "--tenant", "acme", "--engine", "unstructured_fast", TICKWORK_VAULT_URL=vault)
     )

@@ -133,8 +133,8 @@ def test_an_id_or_filters_are_needed_but_not_both(world: World, tmp_path: Path, 
 
     neither, both = run_all([given, [*given, str(job.id), "--family", "test"]], home=tmp_path)
 
-    assert refusal(neither) == "tickwork: give an ID, or say which jobs with options"
-    assert refusal(both) == "tickwork: give an ID or options, not both"
+    assert refusal(neither) == "tickwork: give an ID, or options that select jobs"
+    assert refusal(both) == "tickwork: give either an ID or options, not both"
     assert world.reload(job) == job
 
 
@@ -142,8 +142,8 @@ SLIPS = [
     (["reschedule", "--family", "test"], "run_at: is missing"),
     (["cancel", "--status", "dead", "--yes"], "status: dead jobs cannot be cancelled"),
     (["retry", "--status", "nonsense"], "status: there is no status 'nonsense'"),
-    (["retry", "--created-after", "soon", "--yes"], "created_after: 'soon' is no point in time"),
-    (["jobs", "--finished-before", "never"], "finished_before: 'never' is no point in time"),
+    (["retry", "--created-after", "soon", "--yes"], "created_after: 'soon' is not a point in time"),
+    (["jobs", "--finished-before", "never"], "finished_before: 'never' is not a point in time"),
     (["cancel", "--tenant", "nobody"], "tenant: there is no tenant 'nobody'"),
 ]
 

@@ -94,7 +94,7 @@ def test_enqueue_takes_a_tenant_by_its_id_and_says_what_was_there_already(world:
 
     job_id = world.value("select id from jobs")
     assert first.stdout == f"{job_id} is queued\n"
-    assert second.stdout == f"{job_id} was there already and is queued\n"
+    assert second.stdout == f"{job_id} already existed and is queued\n"
 
 
 def test_enqueue_takes_a_time_or_an_interval(world: World, tmp_path: Path) -> None:
@@ -117,15 +117,15 @@ BAD_JOBS = [
     (["--payload", '{"a":' * 33 + "1" + "}" * 33], "payload: nested deeper than 32 levels"),
     (["--payload", '{"a":' + "[" * 60000], "payload: nested deeper than 32 levels"),
     (["--payload", r'{"a": "\u0000"}'], r"payload: must not contain \u0000"),
-    (["--payload", r'{"a": "\ud800"}'], "payload: contains one half of a surrogate pair"),
+    (["--payload", r'{"a": "\ud800"}'], "payload: contains half of a surrogate pair"),
     (["--priority", "-1"], "priority: -1 is out of range, it must be 0 to 100"),
     (["--priority", "1000"], "priority: 1000 is out of range, it must be 0 to 100"),
     (["--priority", "99999999999"], "priority: 99999999999 is out of range"),
-    (["--run-at", "infinity"], "run_at: 'infinity' is no point in time"),
-    (["--run-at", "20000-01-01"], "run_at: '20000-01-01' is no point in time"),
-    (["--run-at", "0044-03-15 BC"], "run_at: '0044-03-15 BC' is no point in time"),
-    (["--run-at", "garbage"], "run_at: 'garbage' is no point in time"),
-    (["--run-at", "08:00"], "run_at: '08:00' is no point in time"),
+    (["--run-at", "infinity"], "run_at: 'infinity' is not a point in time"),
+    (["--run-at", "20000-01-01"], "run_at: '20000-01-01' is not a point in time"),
+    (["--run-at", "0044-03-15 BC"], "run_at: '0044-03-15 BC' is not a point in time"),
+    (["--run-at", "garbage"], "run_at: 'garbage' is not a point in time"),
+    (["--run-at", "08:00"], "run_at: '08:00' is not a point in time"),
     (["--idempotency-key", "x" * 201], "idempotency_key: 201 bytes is too large, the maximum is 200"),
     (["--dedupe-key", "x" * 201], "dedupe_key: 201 bytes is too large, the maximum is 200"),
     (["--lane", ""], "lane: must not be empty"),
@@ -252,7 +252,7 @@ def test_tick_gives_back_expired_leases(world: World, ask: Ask) -> None:
 
     assert ticked == {"reaped": 1, "functions": []}
     assert world.reload(job).status == "queued"
-    assert ask("tick").stdout == "0 expired leases given back, 0 functions woken\n"
+    assert ask("tick").stdout == "0 expired leases ended, 0 functions woken\n"
 
 
 def test_tenants_are_listed_and_added(ask: Ask) -> None:
@@ -279,7 +279,7 @@ def test_migrate_twice_changes_nothing(server: Server, tmp_path: Path) -> None:
 
     assert first["applied"][0] == "stand_ins"
     assert len(first["applied"]) > 10
-    assert second.stdout == "Nothing to do: the schema is current.\n"
+    assert second.stdout == "Nothing to do: the schema is up to date.\n"
 
 
 def test_migrate_says_what_is_wrong_with_the_url(tmp_path: Path) -> None:
@@ -381,3 +381,39 @@ def test_help_names_every_command(tmp_path: Path) -> None:
     for command in commands.split():
         assert re.search(rf"^  {command} +\w", text, re.MULTILINE), command
     assert "..." not in text.split("Commands:")[1]
+
+
+def test_a_database_without_the_schema_is_told_from_one_that_has_it(server: Server, tmp_path: Path) -> None:
+    with cloned(server, "template0") as name:
+        for command in (
+            ["jobs"],
+            ["tenants"],
+            ["documents"],
+            ["webhooks"],
+            ["holds"],
+            ["connectors"],
+            ["cron", "status"],
+        ):
+            said = run(*command, "--database-url", server.url(name), home=tmp_path)
+
+            assert "tickwork migrate" in said.stderr, command
+            assert "Traceback" not in said.stderr
+
+
+def test_a_module_that_is_not_installed_is_named(server: Server, tmp_path: Path) -> None:
+    with cloned(server, "template0") as name:
+        run("migrate", server.url(name), "--with", "queue", home=tmp_path)
+
+        refused = run("documents", "--database-url", server.url(name), home=tmp_path)
+
+        assert refused.returncode == 1
+        assert "--with" in refused.stderr
+        assert run("jobs", "--database-url", server.url(name), home=tmp_path).returncode == 0
+
+
+def test_migrations_are_written_for_the_supabase_cli(tmp_path: Path) -> None:
+    run("migrations", str(tmp_path), "--with", "queue", "--tenants", "companies(id, title)", home=tmp_path / "home")
+
+    (chapter,) = tmp_path.glob("*_tenants_and_members.sql")
+    assert "set tickwork.tenant_table = 'public.companies';" in chapter.read_text()
+    assert not list(tmp_path.glob("*_organizations.sql"))

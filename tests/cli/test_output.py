@@ -131,5 +131,5 @@ def test_a_password_that_is_not_encoded_is_refused_and_not_printed(tmp_path: Pat
 
     for ran in run_all(commands, home=tmp_path):
         assert (ran.returncode, ran.stdout) == (1, "")
-        assert "is no URL" in ran.stderr
+        assert "is not a valid URL" in ran.stderr
         assert [part for part in ("p4", "ss ", "w0rd", "1234", "someone") if part in ran.stderr] == []

@@ -24,9 +24,9 @@ def test_what_is_paused_waits_until_it_is_resumed(world: World, ask: Ask, option
     while_paused = claim_all(world)
     resumed, again = (ask("resume", f"--{option}", name) for _ in range(2))
 
-    assert paused.stdout.startswith(f"No job of {option} {name} starts any more; those that run go on.\n")
+    assert paused.stdout.startswith(f"No job of {option} {name} starts any more; running jobs continue.\n")
     quoted = "'Acme & Co'" if option == "tenant" else name
-    assert paused.stdout.endswith(f"`tickwork resume --{option} {quoted}` ends that.\n")
+    assert paused.stdout.endswith(f"`tickwork resume --{option} {quoted}` ends the pause.\n")
     assert while_paused == []
     assert resumed.stdout == f"Jobs of {option} {name} start again.\n"
     assert again.stdout == f"{option.capitalize()} {name} was not paused. `tickwork holds` lists what is.\n"
@@ -34,7 +34,7 @@ def test_what_is_paused_waits_until_it_is_resumed(world: World, ask: Ask, option
 
 
 BAD_PAUSES = [
-    ([], "give one of --family, --type and --tenant", "for two things run it twice"),
+    ([], "give one of --family, --type and --tenant", "for two of them run it twice"),
     (["--family", "test", "--tenant", "acme"], "give only one of --family, --type and --tenant", "run it twice"),
     (["--family", "tset"], "family: there is no family 'tset'", "test"),
     (["--family", ""], "family: there is no family ''", "test"),
@@ -91,7 +91,7 @@ def test_holds_are_listed_in_words(world: World, ask: Ask) -> None:
     ]
     assert [" ".join(rest.split()[2:]) for _, _, rest in parts] == [
         "it is resumed 100 or more",
-        "it is resumed 100 or more unpaid bill",
+        "it is resumed 100 or more unpaid\\nbill",
         "2999-01-01 00:00:00+0000 100 or more answered 429",
         "it is released 0",
         "it is resumed 100 or more",

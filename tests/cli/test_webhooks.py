@@ -40,7 +40,7 @@ def test_an_endpoint_is_added_listed_tested_rotated_and_removed(sender: Sender, 
     rotated = ask("webhooks", "rotate", added["id"], "--overlap", "1", **OPEN)
     assert "whsec_" in rotated.stdout
     assert added["secret"] not in rotated.stdout
-    assert "For 1 hours the old one is good as well." in rotated.stdout
+    assert "For 1 hours the old one is valid as well." in rotated.stdout
 
     assert "is disabled" in ask("webhooks", "disable", added["id"]).stdout
     assert "Somebody disabled it" in ask("webhooks").stdout
@@ -76,8 +76,8 @@ REFUSED = {
     "https://user:secret@hooks.example/": "This address is not allowed",
     "gopher://hooks.example/": "This address is not allowed",
     f"{URL} --event job+done": "--event: must be a type",
-    f"{URL} --prefix Webhook-": "--prefix: must be one like X-Acme-",
-    f"{URL} --description {'x' * 501}": "--description: must be of at most 500 characters",
+    f"{URL} --prefix Webhook-": "--prefix: must look like X-Acme-",
+    f"{URL} --description {'x' * 501}": "--description: must have at most 500 characters",
     f"{URL} --tenant nobody": "tenant: there is no tenant 'nobody'",
 }
 MISSING = {
@@ -169,7 +169,7 @@ def test_a_secret_is_stored_listed_and_forgotten(world: World, tmp_path: Path, a
     assert "canary" not in stored.stdout + stored.stderr
     assert Secret.model_validate_json(value_of(world, tenant)) == Secret(value="canary-value", hosts=["api.example"])
     assert [row["name"] for row in answer(ask("secrets", "list", "--tenant", "acme", "--json"))] == ["API_KEY"]
-    assert ask("secrets", "remove", "API_KEY", "--tenant", "acme").stdout == "Forgotten.\n"
+    assert ask("secrets", "remove", "API_KEY", "--tenant", "acme").stdout == "Deleted.\n"
     assert "there is no secret 'API_KEY'" in refusal(ask("secrets", "remove", "API_KEY", "--tenant", "acme"))
     assert ask("secrets", "list", "--tenant", "acme").stdout == "No secrets.\n"
 
@@ -187,9 +187,9 @@ def value_of(world: World, tenant: UUID) -> str:
 @pytest.mark.parametrize(
     ("arguments", "value", "complaint"),
     [
-        (["A B", "--host", "x"], "canary-value", "NAME: 'A B' has characters"),
-        (["A", "--host", "x"], "short", "the value must be 8 characters or longer"),
-        (["A", "--host", "x"], "canary\nvalue", "the value must be 8 characters or longer"),
+        (["A B", "--host", "x"], "canary-value", "NAME: 'A B' contains characters"),
+        (["A", "--host", "x"], "short", "value: must be one line of at least 8 ASCII characters"),
+        (["A", "--host", "x"], "canary\nvalue", "value: must be one line of at least 8 ASCII characters"),
         (["A"], "canary-value", "Missing option '--host'"),
     ],
 )

@@ -117,7 +117,7 @@ def test_the_codes_of_the_queue_reach_the_client(tenant: UUID, user: str, supaba
 
     assert (unknown.value.code, unknown.value.message) == ("TWTYP", "type: there is no job type 'unknown'")
     assert (foreign.value.code, missing.value.code) == ("TWMEM", "TWJOB")
-    assert unknown.value.hint == "Insert it into job_types, or correct the spelling."
+    assert unknown.value.hint == "Check the spelling, or insert it into job_types."
 
 
 def test_strangers_and_visitors_get_nothing(world: World, tenant: UUID, supabase: SupabaseServer) -> None:

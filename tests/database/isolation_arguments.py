@@ -6,7 +6,7 @@ value by its type; for anything else the test fails, and wants a line here.
 """
 
 import json
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 # Stands for null: what is missing here is looked for elsewhere.
@@ -26,25 +26,20 @@ BY_TYPE = {
 }
 
 
-class Target(Protocol):
-    """The tenant that is attacked, and what one has to know of it."""
+class Target(NamedTuple):
+    """A tenant, and what one has to know in order to touch it."""
 
-    @property
-    def word(self) -> str: ...
-    @property
-    def tenant(self) -> UUID: ...
-    @property
-    def token(self) -> UUID: ...
-    @property
-    def number(self) -> int: ...
-    @property
-    def document(self) -> UUID: ...
-    @property
-    def endpoint(self) -> UUID: ...
-    @property
-    def delivery(self) -> UUID: ...
-    @property
-    def connector(self) -> UUID: ...
+    word: str
+    tenant: UUID
+    jobs: dict[str, UUID]
+    token: UUID
+    number: int
+    document: UUID
+    spare: UUID
+    endpoint: UUID
+    delivery: UUID
+    event: UUID
+    connector: UUID
 
 
 def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:

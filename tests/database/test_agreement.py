@@ -74,7 +74,7 @@ class VerbsAndEdits(RuleBasedStateMachine):
             "select tickwork.follow_pauses()",
             "update job_types set max_running = null, max_running_per_tenant = null, starts_per_minute = null "
             "where family = 'test'",
-            "update organizations set max_running = null",
+            "update tenant_settings set max_running = null",
         ):
             self.world.admin.execute(statement)
 
@@ -155,7 +155,9 @@ class VerbsAndEdits(RuleBasedStateMachine):
 
     @rule(tenant=st.integers(0, 1), running=LIMIT)
     def limit_tenant(self, tenant: int, running: int | None) -> None:
-        self.world.run("update organizations set max_running = %s where id = %s", running, self.tenants[tenant])
+        self.world.run(
+            "update tenant_settings set max_running = %s where tenant_id = %s", running, self.tenants[tenant]
+        )
 
     @rule(is_paused=st.booleans(), what=st.sampled_from(["family", "type", "tenant_id"]))
     def pause(self, is_paused: bool, what: str) -> None:

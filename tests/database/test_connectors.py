@@ -107,7 +107,7 @@ def test_a_tenant_without_room_costs_the_others_of_a_notification_nothing(world:
     full, other = world.tenant("full"), world.tenant("other")
     with_folder(world, full, account_id="dbid:1")
     meant = with_folder(world, other, account_id="dbid:1")
-    world.run("update organizations set max_queued = 0 where id = %s", full)
+    world.run("update tenant_settings set max_queued = 0 where tenant_id = %s", full)
 
     Client(world.queue.database).connectors.note_changes("dropbox", ["dbid:1"])
 

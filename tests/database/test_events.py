@@ -313,7 +313,7 @@ def test_a_full_queue_neither_refuses_the_end_of_a_job_nor_loses_the_delivery(wo
     tenant = world.tenant()
     job = world.running_job(tenant=tenant)
     endpoint(world, tenant)
-    world.run("update organizations set max_queued = 0")
+    world.run("update tenant_settings set max_queued = 0")
 
     world.queue.complete_job(job)
 
@@ -322,7 +322,7 @@ def test_a_full_queue_neither_refuses_the_end_of_a_job_nor_loses_the_delivery(wo
 
     world.service.maintenance.reap_expired_leases()
     assert world.queue.claim_next_job("webhook") is None
-    world.run("update organizations set max_queued = 10")
+    world.run("update tenant_settings set max_queued = 10")
     world.service.maintenance.reap_expired_leases()
 
     claimed = world.claim("webhook")
@@ -332,9 +332,9 @@ def test_a_full_queue_neither_refuses_the_end_of_a_job_nor_loses_the_delivery(wo
 def test_where_nothing_but_workers_runs_late_deliveries_come_as_well(world: World) -> None:
     tenant = world.tenant()
     endpoint(world, tenant)
-    world.run("update organizations set max_queued = 0")
+    world.run("update tenant_settings set max_queued = 0")
     emit(world, tenant)
-    world.run("update organizations set max_queued = 10")
+    world.run("update tenant_settings set max_queued = 10")
 
     # A claim reaps first, and the one after it finds what that brought.
     claimed = world.queue.claim_next_job("webhook") or world.claim("webhook")
@@ -343,7 +343,8 @@ def test_where_nothing_but_workers_runs_late_deliveries_come_as_well(world: Worl
 
 
 def test_a_tick_looks_at_a_hundred_tenants_with_late_deliveries_and_then_at_others(world: World) -> None:
-    world.run("insert into organizations (name, max_queued) select 'acme ' || n, 0 from generate_series(1, 150) n")
+    world.run("insert into organizations (name) select 'acme ' || n from generate_series(1, 150) n")
+    world.run("update tenant_settings set max_queued = 0")
     for row in world.rows("select id from organizations"):
         endpoint(world, row["id"])
         emit(world, row["id"])
@@ -356,7 +357,7 @@ def test_a_tick_looks_at_a_hundred_tenants_with_late_deliveries_and_then_at_othe
         "select calls from pg_stat_xact_user_functions where funcname = 'enqueue_late_deliveries_of'"
     ).fetchone()
     connection.commit()
-    world.run("update organizations set max_queued = 10")
+    world.run("update tenant_settings set max_queued = 10")
     for _ in range(20):
         world.service.maintenance.reap_expired_leases()
 
@@ -371,15 +372,15 @@ def test_late_deliveries_fill_the_room_there_is_and_keep_no_other_tenant_waiting
     full, other = sorted((world.tenant(), world.tenant("birch")))
     for tenant in (full, other):
         endpoint(world, tenant)
-    world.run("update organizations set max_queued = 0")
+    world.run("update tenant_settings set max_queued = 0")
     for tenant in (*[full] * 5, other):
         emit(world, tenant)
-    world.run("update organizations set max_queued = 3 where id = %s", other)
+    world.run("update tenant_settings set max_queued = 3 where tenant_id = %s", other)
 
     world.service.maintenance.reap_expired_leases()
     assert world.value("select array_agg(tenant_id) from jobs") == [other]
 
-    world.run("update organizations set max_queued = 3")
+    world.run("update tenant_settings set max_queued = 3")
     world.service.maintenance.reap_expired_leases()
     assert world.value("select count(*) from jobs where tenant_id = %s", full) == 3
 

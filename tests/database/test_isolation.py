@@ -28,7 +28,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from tests.conftest import TEMPLATE, cloned
-from tests.database.isolation_arguments import BY_TYPE, arguments_for
+from tests.database.isolation_arguments import BY_TYPE, Target, arguments_for
 from tests.database.test_privileges import CLIENT_COLUMNS, DOCUMENT_COLUMNS, OURS, broken_rules, unlisted_grants
 from tests.world import World
 from tests.world.receivers import emit, endpoint
@@ -44,6 +44,7 @@ BROKEN = {"malformed": '{"sub": ', "sql": '{"sub": "x\' or true --"}'}
 # client's to change.
 TENANT_OF = {
     "public.organizations": "id",
+    "tickwork.organizations": "id",
     "public.job_types": None,
     "public.extraction_engines": None,
     "tickwork.platform_admins": None,
@@ -125,22 +126,6 @@ TRAPS = """
     create operator lair.= (leftarg = uuid, rightarg = uuid, function = lair.spring);
     set search_path = lair, pg_temp, pg_catalog, public;
 """
-
-
-class Target(NamedTuple):
-    """A tenant, and what one has to know in order to touch it."""
-
-    word: str
-    tenant: UUID
-    jobs: dict[str, UUID]
-    token: UUID
-    number: int
-    document: UUID
-    spare: UUID
-    endpoint: UUID
-    delivery: UUID
-    event: UUID
-    connector: UUID
 
 
 class Actor(NamedTuple):
@@ -269,6 +254,7 @@ def populated(server: Server) -> Iterator[str]:
             world.run("delete from document_types where tenant_id is null")
             world.run("insert into tickwork.platform_admins values (%s)", uuid4())
             world.run("delete from tickwork.tenants where tenant_id = %s", world.tenant("without a number"))
+            world.run("delete from tenant_settings where tenant_id = %s", world.tenant("without settings"))
             populate_calls(world)
         yield name
 
@@ -412,8 +398,8 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "chunk_index": 99, "owner": "an_owner"}
     keys |= {"remote_path": "a_path", "item_id": "another id", "job_id": str(uuid4())}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": "new"}
-    if name == "tickwork.tenants":
-        keys["tenant_id"] = str(scene.value("select id from public.organizations where name = 'without a number'"))
+    if lacking := {"tickwork.tenants": "without a number", "public.tenant_settings": "without settings"}.get(name):
+        keys["tenant_id"] = str(scene.value("select id from public.organizations where name = %s", lacking))
     row = {**found[0]["row"], **keys}
     row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
     row |= {"document_id": str(target.spare), "event_id": str(target.event)}
@@ -758,7 +744,7 @@ MUTANTS = {
         f"{SEES} (true)",
         "alter policy members_reach_their_own on public.jobs with check (true)",
     ],
-    sprung_traps: ["alter function tickwork.caller_tenants reset search_path"],
+    sprung_traps: ["alter function tickwork.caller_memberships reset search_path"],
     unlisted_grants: [
         "grant update on public.jobs to authenticated",
         "grant truncate on public.jobs to authenticated",

@@ -22,7 +22,7 @@ def limit(world: World, kind: str, tenant: UUID, most: int | None) -> None:
         case "tenant and type":
             world.run("update job_types set max_running_per_tenant = %s where key = 'greet_person'", most)
         case "tenant":
-            world.run("update organizations set max_running = %s where id = %s", most, tenant)
+            world.run("update tenant_settings set max_running = %s where tenant_id = %s", most, tenant)
         case "lane":
             world.service.pauses.limit_lane("test", tenant, LANE, max_running=most)
 
@@ -222,7 +222,7 @@ def test_one_batch_never_starts_more_than_a_limit_allows(world: World, limit_of:
     tenants = [world.tenant(), world.tenant()] if limit_of == "type" else [world.tenant()]
     types = [type, world.type("wave_hand")] if limit_of == "tenant" else [type]
     if limit_of == "tenant":
-        world.run("update organizations set max_running = 3")
+        world.run("update tenant_settings set max_running = 3")
     for tenant in tenants:
         for each in types:
             for priority in range(5):

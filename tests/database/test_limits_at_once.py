@@ -143,7 +143,7 @@ def peaks(attempts: list[dict[str, Any]], *columns: str) -> dict[tuple[Any, ...]
 def test_no_limit_is_ever_exceeded_by_one(world: World) -> None:
     tenants = [world.tenant() for _ in range(3)]
     types = [world.type(key, max_running=7, max_running_per_tenant=3) for key in ("greet_person", "wave_hand")]
-    world.run("update organizations set max_running = 5")
+    world.run("update tenant_settings set max_running = 5")
     for tenant in tenants:
         world.service.pauses.limit_lane("test", tenant, LANE, max_running=2)
         for type in types:

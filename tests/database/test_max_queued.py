@@ -18,7 +18,7 @@ from tickwork.errors import QueueFull
 def tenant_with_room(world: World, most: int) -> UUID:
     world.type()
     tenant = world.tenant()
-    world.run("update organizations set max_queued = %s where id = %s", most, tenant)
+    world.run("update tenant_settings set max_queued = %s where tenant_id = %s", most, tenant)
     return tenant
 
 
@@ -151,11 +151,11 @@ def test_a_changed_maximum_holds_at_once(world: World) -> None:
     tenant = tenant_with_room(world, 5000)
     enqueue(world, tenant, 5)
 
-    world.run("update organizations set max_queued = 8 where id = %s", tenant)
+    world.run("update tenant_settings set max_queued = 8 where tenant_id = %s", tenant)
     lowered = enqueue_until_full(world, tenant)
-    world.run("update organizations set max_queued = 20 where id = %s", tenant)
+    world.run("update tenant_settings set max_queued = 20 where tenant_id = %s", tenant)
     raised = enqueue_until_full(world, tenant)
-    world.run("update organizations set max_queued = 0 where id = %s", tenant)
+    world.run("update tenant_settings set max_queued = 0 where tenant_id = %s", tenant)
     world.queue.claim_jobs("test", 20)
     forbidden = enqueue_until_full(world, tenant)
 
@@ -176,7 +176,7 @@ def test_a_maximum_that_is_lowered_during_the_first_enqueue_holds(world: World) 
     enqueuing.execute("select from enqueue_job(%s, 'greet_person')", [tenant])
 
     with ThreadPoolExecutor(1) as pool:
-        lower = "update organizations set max_queued = 3 where id = %s"
+        lower = "update tenant_settings set max_queued = 3 where tenant_id = %s"
         lowering = pool.submit(world.connect().execute, lower, [tenant])
         until_waiting_or_done(world, lowering)
         enqueuing.commit()

@@ -22,9 +22,12 @@ def empty(server: Server) -> Iterator[World]:
 
 
 def catalogue(world: World) -> list[object]:
+    # Functions of the migration's own session are not part of the schema.
+    functions = "select oid, proname, proacl, prosrc from pg_proc where pronamespace::regnamespace::text = any (%s)"
+    relations = "select oid, relname, relacl from pg_class where relnamespace::regnamespace::text = any (%s)"
     return [
-        *world.rows("select oid, proname, proacl, prosrc from pg_proc where pronamespace > 16000 order by oid"),
-        *world.rows("select oid, relname, relacl from pg_class where relnamespace > 16000 order by oid"),
+        *world.rows(f"{functions} order by oid", ["public", "tickwork", "auth"]),
+        *world.rows(f"{relations} order by oid", ["public", "tickwork", "auth"]),
         *world.rows("select * from supabase_migrations.schema_migrations order by version"),
         *world.rows("select * from job_types order by key"),
     ]

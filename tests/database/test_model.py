@@ -428,7 +428,9 @@ class Verbs(RuleBasedStateMachine):
                 self.model.types[type] = Limits(running, per_tenant, starts)
             case _:
                 most = running or per_tenant
-                self.world.run("update organizations set max_running = %s where id = %s", most, self.tenants[tenant])
+                self.world.run(
+                    "update tenant_settings set max_running = %s where tenant_id = %s", most, self.tenants[tenant]
+                )
                 self.model.tenants[self.tenants[tenant]] = Limits(most)
 
     @rule(tenant=TENANT, what=st.sampled_from(["limit", "no limit", "purge", "purge old ones", "delete tenant"]))
@@ -446,7 +448,7 @@ class Verbs(RuleBasedStateMachine):
                 self.tenants[tenant] = self.add_tenant()
 
     def limit_queued(self, tenant: UUID, most: int) -> None:
-        self.world.run("update organizations set max_queued = %s where id = %s", most, tenant)
+        self.world.run("update tenant_settings set max_queued = %s where tenant_id = %s", most, tenant)
         self.model.max_queued[tenant] = most
 
     @rule(seconds=st.sampled_from([A_MOMENT, LONG]), has_cron=st.booleans())

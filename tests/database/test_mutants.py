@@ -1,6 +1,6 @@
 """Broken variants of the SQL, each with the test that must turn red on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from tests.database import (
     test_model,
     test_pauses,
     test_rates,
+    test_schedules,
     test_settle,
     test_turns,
 )
@@ -40,7 +41,7 @@ class Mutant:
     before: str
     after: str
     caught_by: Callable[..., None]
-    arguments: tuple[Any, ...] = ()
+    arguments: Sequence[Any] = ()
 
 
 FENCE = "leases.token = given.token"
@@ -185,7 +186,7 @@ MUTANTS = [
     Mutant(
         "two reapers wait for each other",
         "tickwork.reap",
-        "for update skip locked",
+        "skip locked",
         "",
         test_lease.test_two_reapers_at_once_end_an_attempt_once,
     ),
@@ -786,7 +787,7 @@ MUTANTS = [
         "allowances that outlive a lower maximum",
         "",
         "",
-        "drop trigger renew_allowances on organizations",
+        "drop trigger renew_allowances on tenant_settings",
         test_max_queued.test_a_changed_maximum_holds_at_once,
     ),
     Mutant(
@@ -882,6 +883,40 @@ MUTANTS = [
         "(0.8 + 0.4 * random())",
         "1",
         test_settle.test_jitter_differs_from_job_to_job,
+    ),
+    # What all orders of two transactions find.
+    *(
+        Mutant(defect, function, before, after, test_schedules.check_pair, pair)
+        for defect, function, before, after, *pair in (
+            (
+                "two at once: a limit that nobody locks",
+                "tickwork.lock_limit",
+                "if lock_limit.may_wait then",
+                "return true; if lock_limit.may_wait then",
+                *("claim what is limited", "claim what is limited"),
+            ),
+            (
+                "two at once: a claim that waits",
+                "tickwork.start_jobs",
+                "skip locked",
+                "",
+                *("claim one", "cancel all"),
+            ),
+            (
+                "two at once: a reaper that waits",
+                "tickwork.reap",
+                "for no key update skip locked\n  ) as jobs",
+                ") as jobs",
+                *("reap", "cancel all"),
+            ),
+            (
+                "two at once: a key that is taken twice",
+                "tickwork.insert_missing_jobs",
+                "on conflict do nothing",
+                "",
+                *("enqueue with keys", "enqueue a batch"),
+            ),
+        )
     ),
     # What the comparison with the model finds by itself.
     *(

@@ -108,7 +108,7 @@ def test_of_two_pauses_one_goes_on_when_the_other_ends(world: World) -> None:
 
 def test_a_paused_tenant_that_is_full_stays_paused(world: World) -> None:
     what, tenant = world_with_jobs(world, "tenant_id")
-    world.run("update organizations set max_running = 1 where id = %s", tenant)
+    world.run("update tenant_settings set max_running = 1 where tenant_id = %s", tenant)
     (running,) = [job for job in claim_all(world) if job.tenant_id == tenant]
 
     world.service.pauses.pause_jobs(**what)
@@ -125,7 +125,9 @@ def test_exactly_one_scope_is_given(world: World) -> None:
 
     for verb in (world.service.pauses.pause_jobs, world.service.pauses.resume_jobs):
         for scopes in ({}, {"family": "test", "type": "greet_person"}):
-            with pytest.raises(InvalidRequest, match=f"of family, type and tenant_id, not {len(scopes)}") as refusal:
+            with pytest.raises(
+                InvalidRequest, match=f"of family, type and tenant_id must be given, not {len(scopes)}"
+            ) as refusal:
                 verb(**scopes)
             assert refusal.value.sqlstate == "TWARG"
 

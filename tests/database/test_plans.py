@@ -70,7 +70,7 @@ def full(server: Server) -> Iterator[World]:
     """A million due jobs in one family; a million future ones of high priority beside one due job in another."""
     with cloned(server, TEMPLATE) as name, World(server.url(name), server.url(name)) as world:
         tenant = world.tenant()
-        world.run("update organizations set max_queued = 1000000000")
+        world.run("update tenant_settings set max_queued = 1000000000")
         world.type("fill_table", "due")
         for family in ("future", "finished", "levels"):
             world.type(f"fill_{family}", family)
@@ -292,7 +292,7 @@ OBSTACLES: dict[str, list[LiteralString]] = {
         "select enqueue_job(id, 'fill_up', priority => 9) from organizations",
     ],
     "tenants at their limit": [
-        "update organizations set max_running = 1 where name <> 'tenant 001'",
+        "update tenant_settings set max_running = 1 from organizations where id = tenant_id and name <> 'tenant 001'",
         "select from claim_jobs('crowd', 'w', 1000)",
     ],
     "held lanes": [

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -25,7 +26,8 @@ MAY_EXECUTE = {
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
         public.request_import tickwork.request_import
-        tickwork.caller_is_service tickwork.caller_tenants tickwork.caller_is_platform_admin tickwork.may_act_for
+        tickwork.caller_is_service tickwork.caller_memberships tickwork.caller_tenants
+        tickwork.caller_is_platform_admin tickwork.may_act_for
         tickwork.new_job tickwork.new_filter""",
     "authenticated service_role tickwork_worker": "tickwork.caller_id",
     "service_role": """
@@ -60,7 +62,10 @@ DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
 # In the letters of psql's \dp: a insert, r select, w update, d delete, U usage, C create.
 MAY_TOUCH = {
     "public.organizations": "authenticated=r service_role=arwd tickwork_owner=r",
+    "public.tenant_settings": "authenticated=r service_role=rw tickwork_owner=arwd",
     "public.memberships": "authenticated=r service_role=arwd tickwork_owner=r",
+    "tickwork.organizations": "tickwork_owner=r",
+    "tickwork.memberships": "tickwork_owner=r",
     "tickwork.schema_versions": "service_role=r tickwork_owner=r tickwork_worker=r",
     "tickwork.platform_admins": "service_role=arwd tickwork_owner=r",
     "public.job_types": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
@@ -212,6 +217,29 @@ def test_permissive_default_privileges_of_older_projects_change_nothing(server: 
         assert unlisted_grants(world) == []
         world.run("create table public.forgotten ()")
         assert any("public.forgotten anon=arwdDxt" in line for line in unlisted_grants(world))
+
+
+ADDED_LATER: LiteralString = "create function tickwork.added_later() returns integer language sql as 'select 1'"
+ADDED_BY_MODULE: list[LiteralString] = [ADDED_LATER, "select tickwork.finish_module()"]
+ADDED_BY_OWNER: list[LiteralString] = ["set role tickwork_owner", ADDED_LATER, "reset role"]
+
+
+@pytest.mark.parametrize("added", [ADDED_BY_MODULE, ADDED_BY_OWNER], ids=["module", "owner"])
+def test_a_function_that_is_added_later_is_closed_until_it_is_opened(world: World, added: list[LiteralString]) -> None:
+    for statement in added:
+        world.run(statement)
+    member = world.member_of(world.tenant())
+
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        member.execute("select tickwork.added_later()")
+    world.run("grant execute on function tickwork.added_later to authenticated")
+    assert member.execute("select tickwork.added_later() as one").fetchall() == [{"one": 1}]
+
+
+def test_the_functions_of_the_application_are_as_open_as_ever(world: World) -> None:
+    world.run("create function public.added_later() returns integer language sql as 'select 1'")
+
+    assert world.member_of(world.tenant()).execute("select added_later() as one").fetchall() == [{"one": 1}]
 
 
 def test_functions_tables_views_policies_and_roles_keep_the_rules(world: World) -> None:

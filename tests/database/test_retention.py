@@ -54,7 +54,7 @@ def is_there(world: World, *jobs: Job) -> list[bool]:
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_tenant_says_how_long_its_jobs_are_kept(world: World, status: str) -> None:
     tenant = world.tenant()
-    world.admin.execute(f"update organizations set keep_{status}_days = 7 where id = '{tenant}'")
+    world.admin.execute(f"update tenant_settings set keep_{status}_days = 7 where tenant_id = '{tenant}'")
     old, young = ended_job(world, status, 8), ended_job(world, status, 6)
 
     tick(world)
@@ -74,7 +74,7 @@ def test_without_a_word_jobs_are_kept_for_a_month_or_three(world: World, status:
 @pytest.mark.parametrize("status", STATUSES)
 def test_null_is_for_ever(world: World, status: str) -> None:
     tenant = world.tenant()
-    world.admin.execute(f"update organizations set keep_{status}_days = null where id = '{tenant}'")
+    world.admin.execute(f"update tenant_settings set keep_{status}_days = null where tenant_id = '{tenant}'")
     job = ended_job(world, status, 5000)
 
     tick(world)
@@ -107,7 +107,7 @@ def test_what_a_type_does_not_mention_is_left_to_the_tenant(world: World) -> Non
 def test_tenants_differ(world: World) -> None:
     short, long = world.tenant("short"), world.tenant("long")
     world.type()
-    world.run("update organizations set keep_done_days = 1 where id = %s", short)
+    world.run("update tenant_settings set keep_done_days = 1 where tenant_id = %s", short)
     jobs = [ended_job(world, "done", 2, tenant=tenant) for tenant in (short, long)]
 
     tick(world)
@@ -208,12 +208,12 @@ def test_days_of_a_tenant_that_make_no_sense_are_refused(world: World, days: int
     tenant = world.tenant()
 
     with pytest.raises(psycopg.errors.CheckViolation, match="days_are_0_to_36500"):
-        world.run("update organizations set keep_dead_days = %s where id = %s", days, tenant)
+        world.run("update tenant_settings set keep_dead_days = %s where tenant_id = %s", days, tenant)
 
 
 def test_the_longest_times_are_kept(world: World) -> None:
     tenant = world.tenant()
-    world.run("update organizations set keep_done_days = 36500 where id = %s", tenant)
+    world.run("update tenant_settings set keep_done_days = 36500 where tenant_id = %s", tenant)
     jobs = [
         ended_job(world, "done", 36_400, type=world.type()),
         ended_job(world, "dead", 36_400, type=world.type("thank_person", keep_days={"dead": 36500.0})),

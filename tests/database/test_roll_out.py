@@ -143,7 +143,7 @@ def populate(world: World) -> None:
     type = world.type(max_attempts=2)
     limited = world.type("wave_hand", max_running=1)
     acme, other = world.tenant(), world.tenant("other")
-    world.run("update organizations set weight = 3 where id = %s", acme)
+    world.run("update tenant_settings set weight = 3 where tenant_id = %s", acme)
     for tenant in (acme, other):
         for _ in range(4):
             world.job(type, tenant)

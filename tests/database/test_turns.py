@@ -42,7 +42,7 @@ def test_shares_follow_the_weights(
     world: World, claim: Callable[[World, int], Sequence[ClaimedJob]], claims: int
 ) -> None:
     light, heavy, _ = world.tenant(), world.tenant(), world.type()
-    world.run("update organizations set weight = 3 where id = %s", heavy)
+    world.run("update tenant_settings set weight = 3 where tenant_id = %s", heavy)
     for tenant in (light, heavy):
         enqueue(world, tenant, claims)
 
@@ -56,7 +56,7 @@ def test_shares_follow_the_weights(
 @pytest.mark.parametrize("batch_size", [3, 10, 25])
 def test_batches_that_do_not_divide_evenly_follow_the_weights(world: World, batch_size: int) -> None:
     light, heavy, _ = world.tenant(), world.tenant(), world.type()
-    world.run("update organizations set weight = 3 where id = %s", heavy)
+    world.run("update tenant_settings set weight = 3 where tenant_id = %s", heavy)
     for tenant in (light, heavy):
         enqueue(world, tenant, 500)
 
@@ -71,7 +71,7 @@ def test_batches_smaller_than_the_weights_follow_them_too(world: World, batch_si
     weights = {world.tenant(): weight for weight in (7, 4, 1)}
     world.type()
     for tenant, weight in weights.items():
-        world.run("update organizations set weight = %s where id = %s", weight, tenant)
+        world.run("update tenant_settings set weight = %s where tenant_id = %s", weight, tenant)
         enqueue(world, tenant, 500)
 
     jobs: list[Job] = []
@@ -112,7 +112,7 @@ def test_a_change_of_weight_holds_for_turns_that_exist(world: World) -> None:
         enqueue(world, tenant, 200)
     before = shares(claim_one_by_one(world, 40))
 
-    world.run("update organizations set weight = 4 where id = %s", heavy)
+    world.run("update tenant_settings set weight = 4 where tenant_id = %s", heavy)
     after = shares(claim_one_by_one(world, 100))
 
     assert before == {light: 20, heavy: 20}
@@ -121,7 +121,7 @@ def test_a_change_of_weight_holds_for_turns_that_exist(world: World) -> None:
 
 def test_a_tenant_alone_gets_everything(world: World) -> None:
     alone, drained, _ = world.tenant(), world.tenant(), world.type()
-    world.run("update organizations set weight = 100 where id = %s", drained)
+    world.run("update tenant_settings set weight = 100 where tenant_id = %s", drained)
     enqueue(world, drained, 5)
     enqueue(world, alone, 200)
 

@@ -31,7 +31,7 @@ def test_this_code_serves_the_schema_of_the_migrations(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("version", "words", "hint"),
-    [(CURRENT + 1, f"is of version {CURRENT + 1}", "Deploy"), (0, "is of version 0", "tickwork migrate")],
+    [(CURRENT + 1, f"has version {CURRENT + 1}", "Deploy"), (0, "has version 0", "tickwork migrate")],
 )
 def test_an_older_and_a_newer_schema_are_refused(world: World, version: int, words: str, hint: str) -> None:
     world.run("delete from tickwork.schema_versions")
@@ -46,7 +46,7 @@ def test_an_older_and_a_newer_schema_are_refused(world: World, version: int, wor
 def test_a_database_without_any_schema_is_an_old_one(world: World) -> None:
     world.run("drop table tickwork.schema_versions")
 
-    with pytest.raises(WrongSchema, match="is of version 0"):
+    with pytest.raises(WrongSchema, match="has version 0"):
         check_schema(world.queue.database)
 
 
@@ -94,11 +94,11 @@ def test_old_and_new_functions_run_side_by_side_while_the_schema_moves(world: Wo
 
     assert (refused.status, refused.body) == (
         503,
-        {"error": "The function and the schema are of different versions; see its log."},
+        {"error": "The versions of the function and the schema do not match; see its log."},
     )
     (line,) = [line for line in old.lines() if line["message"] == "refuse_schema"]
-    assert line["reason"] == f"the schema is of version {CURRENT + 1}, and this code serves version {CURRENT}"
-    assert line["hint"] == "Deploy the functions anew."
+    assert line["reason"] == f"the schema has version {CURRENT + 1}, and this code needs version {CURRENT}"
+    assert line["hint"] == "Deploy the functions again."
 
 
 def test_a_worker_takes_no_job_either_and_goes_on_when_it_can(world: World, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_worker_takes_no_job_either_and_goes_on_when_it_can(world: World, tmp_
     with Popen(command, env=environment_for(tmp_path, {}), stdout=PIPE, text=True) as worker:
         assert worker.stdout is not None
         try:
-            until(lambda: "and this code serves version" in str(worker.stdout and worker.stdout.readline()))
+            until(lambda: "and this code needs version" in str(worker.stdout and worker.stdout.readline()))
             assert world.reload(job).status == "queued"
             move(world, CURRENT)
             until(lambda: world.reload(job).status == "failed")

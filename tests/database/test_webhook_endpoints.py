@@ -75,9 +75,9 @@ def test_what_waits_for_an_endpoint_that_is_gone_is_cancelled(world: World, chan
     tenant = world.tenant()
     gone, other = endpoint(world, tenant), endpoint(world, tenant)
     emit(world, tenant)
-    world.run("update organizations set max_queued = 0")
+    world.run("update tenant_settings set max_queued = 0")
     emit(world, tenant)
-    world.run("update organizations set max_queued = 100")
+    world.run("update tenant_settings set max_queued = 100")
 
     world.connect("service_role").execute(change, [gone])
 

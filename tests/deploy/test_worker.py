@@ -53,5 +53,5 @@ def test_what_the_image_installs_works_off_a_job(world: World, tmp_path: Path) -
 
     assert worker.returncode == 0
     assert world.reload(job).error_code == "DOCUMENT_MISSING"
-    assert migrated.stdout == "Nothing to do: the schema is current.\n"
+    assert migrated.stdout == "Nothing to do: the schema is up to date.\n"
     assert (next(place.glob("lib/*/site-packages")) / "tickwork/sql/supabase/cron.sql").exists()

@@ -24,7 +24,7 @@ PATIENCE = 900
 JOURNEYS = [
     *(["first-steps", "enqueue-jobs", "documents", "imports", "webhooks", "turns-and-limits", "rolling-out"],),
     *(["your-first-job-type"], ["your-own-family", "testing-handlers"]),
-    *(["deploy-supabase"], ["deploy-google-cloud"], ["deploy-anywhere"]),
+    *(["deploy-supabase"], ["deploy-google-cloud"], ["deploy-anywhere"], ["existing-application"]),
 ]
 
 # What a reader would see at the end, beside that no command failed.
@@ -33,6 +33,7 @@ CHECKS = {
         tickwork jobs --type greet_person --status done --json | grep '"text": "Hello Ada"'
         tickwork jobs --type greet_person --status failed --json | grep '"error_code": "NOBODY"'
     """,
+    "existing-application": "test -f my-app/supabase/migrations/20261116001880_tenants_and_members.sql",
     "your-own-family": "test -f dist/billing/requirements.txt",
     "documents": "tickwork search 'mietvertrag hauptstraße' --tenant acme --json | grep hauptstrasse-17.pdf",
     "webhooks": "tickwork webhooks deliveries --status delivered --json | grep '\"id\"'",

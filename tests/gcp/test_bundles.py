@@ -95,7 +95,7 @@ def test_what_cannot_be_built_is_said(tmp_path: Path) -> None:
         lambda: build(FUNCTIONS, ["extrakt"], tmp_path): "there is no function 'extrakt'",
         lambda: build(FUNCTIONS, ["extract"], tmp_path, extras=["s4"]): "tickwork has no extra s4",
         lambda: build(tmp_path / "functions", [], tmp_path): "left-pad is not",
-        lambda: build(FUNCTIONS, ["extract"], tmp_path / "dist"): "is there and is no bundle",
+        lambda: build(FUNCTIONS, ["extract"], tmp_path / "dist"): "exists and is not a bundle",
     }
     for refused, words in refusals.items():
         with pytest.raises(InvalidRequest, match=words):

@@ -191,11 +191,11 @@ def test_what_the_operator_has_set_reaches_the_function_and_nothing_else_does() 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"project": "My_Project"}, "is no project id"),
-        ({"project": "p; rm -rf /"}, "is no project id"),
-        ({"region": "Frankfurt"}, "is no region"),
+        ({"project": "My_Project"}, "is not a project id"),
+        ({"project": "p; rm -rf /"}, "is not a project id"),
+        ({"region": "Frankfurt"}, "is not a region"),
         ({"environment": {}}, "TICKWORK_DATABASE_URL is not set"),
-        ({"environment": {**ENVIRONMENT, "TICKWORK_VAULT_URL": "file:/tmp"}}, "a folder is gone"),
+        ({"environment": {**ENVIRONMENT, "TICKWORK_VAULT_URL": "file:/tmp"}}, "a folder is lost"),
         ({"shapes": Path("/nowhere.toml")}, "nowhere.toml"),
         ({"families": ["a_family_with_a_name_too_long"]}, "longer than 30"),
     ],

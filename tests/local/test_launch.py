@@ -112,7 +112,7 @@ def test_a_program_that_does_not_run_here_is_named() -> None:
     failed = subprocess.run(ends_with_parent(["no-such-program"]), stderr=subprocess.PIPE, text=True)
 
     assert failed.returncode == 1
-    assert failed.stderr == "no-such-program does not run here: No such file or directory\n"
+    assert failed.stderr == "no-such-program cannot be run: No such file or directory\n"
 
 
 def test_no_process_is_started_as_a_copy_of_its_parent() -> None:

@@ -1,4 +1,4 @@
-"""The committed samples are what their script makes, and the local engine reads all of them."""
+"""The committed PDF and Word samples are what their script makes, and the local engine reads all samples."""
 
 import subprocess
 import sys
@@ -35,7 +35,8 @@ def test_the_script_makes_the_committed_samples_byte_for_byte(tmp_path: Path) ->
     subprocess.run([sys.executable, SCRIPT, tmp_path], check=True)
 
     made = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    assert made == {file.name: file.read_bytes() for file in SAMPLES.iterdir()}
+    binary = [file for file in SAMPLES.iterdir() if file.suffix in (".pdf", ".docx")]
+    assert made == {file.name: file.read_bytes() for file in binary}
 
 
 def test_every_sample_is_listed_here() -> None:

@@ -131,7 +131,7 @@ def test_a_second_stack_in_the_same_home_is_refused(home: Path) -> None:
     second = run("up", home=home)
 
     assert second.returncode == 1
-    assert f"is running in {home} already (process {status(home)['pid']};" in second.stderr
+    assert f"is already running in {home} (process {status(home)['pid']};" in second.stderr
     assert status(home)["running"]
 
 
@@ -142,7 +142,7 @@ def test_a_function_that_dies_is_started_again(home: Path) -> None:
     os.kill(master, signal.SIGKILL)
 
     log = home / "logs" / "classify.log"
-    until(lambda: "the function died and is started again" in log.read_text(), "nobody noticed")
+    until(lambda: "the function died and is being restarted" in log.read_text(), "nobody noticed")
     until(lambda: "error" not in answer_of_tick(home, "classify"), "it does not answer")
 
 
@@ -209,7 +209,7 @@ def test_a_home_that_holds_other_files_is_refused(folder: Path) -> None:
     asked = run("up", "--reset", home=folder)
 
     assert asked.returncode == 1
-    assert f"{folder} holds other files" in asked.stderr
+    assert f"{folder} contains other files" in asked.stderr
     assert (folder / "logs").exists()
 
 

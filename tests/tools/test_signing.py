@@ -79,6 +79,17 @@ def test_what_was_recorded_is_not_genuine_later(seconds: int) -> None:
     assert not is_genuine(secret, {}, b"{}", now)
 
 
+@pytest.mark.parametrize("length", [0, 1, 3, 20])
+def test_a_part_of_a_signature_is_not_genuine(length: int) -> None:
+    secret, now = new_secret(), 1_700_000_000
+    headers = signed_headers([secret], "m", now, b"{}", "X-BPC-")
+    assert is_genuine(secret, headers, b"{}", now)
+
+    part = {**headers, "webhook-signature": headers["webhook-signature"][:length]}
+
+    assert not is_genuine(secret, part, b"{}", now)
+
+
 def test_a_secret_is_of_the_standards_size_and_never_the_same() -> None:
     assert len({new_secret() for _ in range(100)}) == 100
     assert new_secret().startswith("whsec_")

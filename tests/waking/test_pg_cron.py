@@ -444,7 +444,7 @@ def test_an_interval_is_written_as_pg_cron_understands_it(seconds: int, schedule
 
 @pytest.mark.parametrize("seconds", [0, -1, 61, 90, 420, 3600])
 def test_an_interval_that_pg_cron_would_misread_is_refused(seconds: int) -> None:
-    with pytest.raises(InvalidRequest, match="is no schedule"):
+    with pytest.raises(InvalidRequest, match="is not a valid interval"):
         pg_cron.schedule_of(seconds)
 
 
@@ -600,8 +600,8 @@ def test_the_command_line_installs_shows_and_takes_back(hosted: World, tmp_path:
     assert json.loads(shown.stdout)["schedules"][1]["schedule"] == "10 seconds"
     assert "✗ The scheduler has not ticked yet" in told.stdout
     assert (shown.returncode, told.returncode, empty.returncode) == (1, 1, 1)
-    assert "is no https:// URL" in bad_url.stderr
-    assert "is no FAMILY=URL" in bad_pair.stderr
+    assert "is not an https:// URL" in bad_url.stderr
+    assert "is not FAMILY=URL" in bad_pair.stderr
     assert "unscheduled tickwork test" in removed.stdout
     assert "Nothing is scheduled" in empty.stdout
 

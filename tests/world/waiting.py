@@ -8,9 +8,12 @@ PATIENCE = 180
 
 
 def until(
-    condition: Callable[[], object], otherwise: str = "it did not come true in time", seconds: float = PATIENCE
+    condition: Callable[[], object],
+    otherwise: str = "it did not come true in time",
+    seconds: float = PATIENCE,
+    pause: float = 0.02,
 ) -> None:
     give_up_at = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < give_up_at, otherwise
-        time.sleep(0.02)
+        time.sleep(pause)

@@ -67,9 +67,9 @@ def main() -> None:
 def parsed() -> Namespace:
     parser = ArgumentParser("make bench", description="Measure tickwork against other queues and bare Postgres.")
     names = [each.name for each in MEASUREMENTS]
-    parser.add_argument("--quick", action="store_true", help="small sizes, a few minutes, to see whether all is well")
+    parser.add_argument("--quick", action="store_true", help="small sizes, a few minutes, as a smoke test")
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="measure only these")
-    parser.add_argument("--list", action="store_true", help="say what can be measured")
+    parser.add_argument("--list", action="store_true", help="list what can be measured")
     parser.add_argument("--folder", type=Path, default=Path(".bench"), help="where results go (%(default)s)")
     return parser.parse_args()
 
@@ -83,7 +83,7 @@ def warn_if_busy(console: Console) -> None:
 
 
 def measured(console: Console, chosen: list[Measurement], options: Namespace) -> dict[str, Result]:
-    """One after the other; what is done is saved at once, and one that fails leaves the others alone."""
+    """One after the other; each result is saved at once, and a failure does not affect the others."""
     results: dict[str, Result] = {}
     columns = SpinnerColumn(), MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     with running_place(options.folder) as place, Progress(*columns, console=console, transient=True) as progress:

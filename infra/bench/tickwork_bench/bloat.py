@@ -31,7 +31,7 @@ TABLES = """
 
 
 def run(bench: Bench) -> Result:
-    """Jobs come and go at a depth of a thousand; autovacuum works as the server has it."""
+    """Jobs come and go at a depth of a thousand; autovacuum runs as configured on the server."""
     rounds = bench.size(200_000, 5_000) // JOBS_OF_A_ROUND
     with bench.place.database() as url:
         prepare(url, TENANTS)
@@ -40,7 +40,7 @@ def run(bench: Bench) -> Result:
             bench.say(f"{number * JOBS_OF_A_ROUND:,} of {rounds * JOBS_OF_A_ROUND:,} jobs")
             add(url, JOBS_OF_A_ROUND)
             complete_all(queue)
-        # Else what a session did is missing from the statistics for a while.
+        # Otherwise the work of a session would be missing from the statistics for a while.
         queue.database.rows("select pg_stat_force_next_flush()", {})
         queue.database.close()
         with psycopg.connect(url, autocommit=True) as connection:

@@ -108,4 +108,4 @@ def by_copy(table: str, connection: psycopg.Connection, tenant: UUID, document: 
             copy.write_row((document, tenant, document, number, page, "NarrativeText", text, metadata))
 
 
-CHUNKS = Measurement("chunks", "the chunks of a document stored, with all they are found by", run)
+CHUNKS = Measurement("chunks", "storing the chunks of a document with everything that the search needs", run)

@@ -1,4 +1,4 @@
-"""What one claim costs, whatever lies in the table; the textbook claim beside it."""
+"""What one claim costs, whatever is in the table, next to the textbook claim."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ Trials = Mapping[tuple[str, str], Callable[[], float]]
 
 @dataclass(frozen=True)
 class State:
-    """What lies in the table before the first claim."""
+    """What is in the table before the first claim."""
 
     jobs: list[Jobs]
     tenants: int = 1
@@ -83,7 +83,7 @@ def microseconds_of(connection: psycopg.Connection[Any], claim: str) -> float:
 
 
 def measured(bench: Bench, found: Trials) -> dict[tuple[str, str], list[float]]:
-    """Claims from all tables in turn, so that a slow minute of the machine is everybody's."""
+    """Claims from all tables in turn, so that a slow minute of the machine affects all of them."""
     samples: dict[tuple[str, str], list[float]] = {name: [] for name in found}
     claims = bench.size(400, 100)
     for number in range(-WARM_UPS, claims):

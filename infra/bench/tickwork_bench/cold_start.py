@@ -1,4 +1,4 @@
-"""How long each family's function takes from the start of its process to its first answer."""
+"""How long each family's function takes from the start of its process to its first response."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from tickwork_local.stack import functions_in
 HELLO = "hello-world of functions-framework"
 MAX_SECONDS = 60
 KNOCK_SECONDS = 0.002
-# The launcher is no part of what is measured: the clock starts when it is done.
+# The launcher is not measured: the clock starts when it is done.
 ON_YOUR_MARKS = ["sh", "-c", 'echo ready; read go; exec "$@" > /dev/null', "sh"]
 
 
@@ -83,4 +83,4 @@ def first_answer(url: str, function: subprocess.Popen[bytes]) -> int:
     raise TimeoutError(f"{function.args!r} did not answer")
 
 
-COLD_START = Measurement("cold_start", "from the start of each family's process to its first answer", run)
+COLD_START = Measurement("cold_start", "from the start of each family's process to its first response", run)

@@ -1,4 +1,4 @@
-"""What many claimers of one family cost each other: half of them take one job at a time, half of them batches."""
+"""How concurrent claims of one family slow each other down: half take one job at a time, half take batches."""
 
 import threading
 import time

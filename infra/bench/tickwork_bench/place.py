@@ -12,7 +12,7 @@ import psycopg
 
 from tickwork_local.postgres import running_postgres
 
-# As somebody would run it who wants to keep the data: every commit waits for the disk.
+# Configured to keep the data safe: every commit waits for the disk.
 SETTINGS = {
     "fsync": "on",
     "synchronous_commit": "on",
@@ -32,7 +32,7 @@ class Place:
 
     @contextmanager
     def database(self) -> Iterator[str]:
-        """The URL of an empty database, which is gone afterwards."""
+        """The URL of an empty database, which is dropped afterwards."""
         name = f"{PREFIX}{os.getpid()}_{next(NUMBERS)}"
         with psycopg.connect(self._server_url, autocommit=True) as connection:
             connection.execute(f"create database {name}")
@@ -59,7 +59,7 @@ class Place:
 
 @contextmanager
 def running_place(folder: Path) -> Iterator[Place]:
-    """The server of DATABASE_URL, or else one of our own, whose data is gone afterwards."""
+    """The server of DATABASE_URL, or else an embedded one, whose data is deleted afterwards."""
     if url := os.environ.get("DATABASE_URL"):
         yield Place(url)
         return

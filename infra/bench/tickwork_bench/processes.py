@@ -1,4 +1,4 @@
-"""Processes of their own, spoken to through a pipe: what they measure is not slowed down by this one."""
+"""Separate processes with a pipe to this one, so that this one does not slow down what they measure."""
 
 import multiprocessing
 import os
@@ -104,7 +104,7 @@ def process(target: Target) -> Iterator[Line]:
 
 
 def run(target: Target, line: Line) -> None:
-    # Log lines are written as ever, to where nobody reads them; Ctrl-C is the parent's business.
+    # Log lines are written as usual, but to nowhere; Ctrl-C is handled by the parent.
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     target(line)

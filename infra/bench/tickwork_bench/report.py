@@ -81,7 +81,7 @@ def table_of(name: str, result: Result) -> Table:
 
 
 def spread_text(figure: Figure) -> str:
-    """How far the middle half of the samples lies apart: a wide one means that the machine had other things to do."""
+    """The interquartile range of the samples: a wide one means that the machine was busy."""
     if len(figure.samples) < 3:
         return ""
     return f"±{(percentile(figure.samples, 75) - percentile(figure.samples, 25)) / 2 / figure.value:.0%}"

@@ -1,4 +1,4 @@
-"""How long a search takes among a million chunks of many tenants; a textbook search beside it."""
+"""How long a search takes among a million chunks of many tenants, next to a textbook search."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

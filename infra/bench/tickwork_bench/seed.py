@@ -116,7 +116,7 @@ def fill(url: str, kinds: list[Jobs], tenants: int = 1) -> None:
     prepare(url, tenants)
     ids = tenants_in(url)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("update public.organizations set max_queued = 2000000000")
+        connection.execute("update public.tenant_settings set max_queued = 2000000000")
         for jobs in kinds:
             insert(connection, jobs, ids)
         connection.execute(PLAIN_COPY)

@@ -15,7 +15,7 @@ RULES = [
     (
         "'tenant ' || history.tenant_id",
         TENANT_LIMIT,
-        "history.tenant_id in (select id from public.organizations where max_running is not null)",
+        "history.tenant_id in (select tenant_id from public.tenant_settings where max_running is not null)",
     ),
     (
         "'lane ' || history.lane || ' of ' || history.tenant_id",

@@ -46,9 +46,10 @@ def set_up(connection: Connection) -> Scene:
         add_type(connection, type, settings)
     scene = Scene(tuple(uuid4() for _ in range(TENANTS)), tuple(uuid4() for _ in range(TENANTS)))
     for index, (tenant, member) in enumerate(zip(scene.tenants, scene.members, strict=True)):
+        connection.execute("insert into public.organizations (id, name) values (%s, %s)", [tenant, f"tenant {index}"])
         connection.execute(
-            "insert into public.organizations (id, name, weight, max_running) values (%s, %s, %s, %s)",
-            [tenant, f"tenant {index}", 1 + index % 4, TENANT_LIMIT if has_limit(index) else None],
+            "update public.tenant_settings set weight = %s, max_running = %s where tenant_id = %s",
+            [1 + index % 4, TENANT_LIMIT if has_limit(index) else None, tenant],
         )
         connection.execute("insert into public.memberships (tenant_id, user_id) values (%s, %s)", [tenant, member])
         for lane in LANES[::2]:

@@ -39,7 +39,7 @@ def soaked(place: Place, seed: int, seconds: float, say: Callable[[str], None]) 
     """The samples of the time in which jobs came evenly; the first fifth, in which everything warms up, is left out."""
     with place.cluster.connect() as connection:
         # Jobs are deleted at once when they are done, so that what is there stays the same.
-        connection.execute("update public.organizations set keep_done_days = 0, keep_failed_days = 0")
+        connection.execute("update public.tenant_settings set keep_done_days = 0, keep_failed_days = 0")
         # The audit is none of what is measured.
         connection.execute("drop trigger note_insert on public.jobs")
         connection.execute("drop trigger note_change on public.jobs")

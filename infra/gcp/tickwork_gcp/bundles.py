@@ -1,4 +1,4 @@
-"""One folder per function with all that it needs, as `gcloud run deploy --source` uploads it."""
+"""One folder per function with everything that it needs, as `gcloud run deploy --source` uploads it."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ from tickwork.errors import InvalidRequest
 
 REPOSITORY = Path(__file__).parents[3]
 PACKAGE = Path(tickwork.__file__).parent
-# What no function imports: the command line and what only it needs.
+# Not imported by any function: the command line and what only it needs.
 LEFT_OUT = ("__pycache__", "cli", "waking")
 # Where functions run. A requirement that holds for one of them is kept, with the marker that the lock gives it.
 PLACES = [
@@ -30,11 +30,11 @@ def families_in(functions: Path) -> list[str]:
 
 
 def build(functions: Path, families: Sequence[str], output: Path, extras: Sequence[str] = ()) -> list[Path]:
-    """Write a bundle for each family, in place of an older one; the same input makes the same bytes."""
+    """Write a bundle for each family, replacing an older one; the same input gives the same bytes."""
     known = families_in(functions)
     for family in families:
         if family not in known:
-            hint = f"There is {', '.join(known) or 'none'}."
+            hint = f"Use one of {', '.join(known) or 'none'}."
             raise InvalidRequest(f"there is no function {family!r} in {functions}", hint=hint)
     lock = read_lock(REPOSITORY / "requirements.lock")
     return [build_one(functions / family, output / family, lock, extras) for family in families or known]
@@ -44,7 +44,7 @@ def build_one(source: Path, bundle: Path, lock: dict[str, str], extras: Sequence
     pinned = pinned_requirements(source / "requirements.txt", lock, extras)
     if bundle.exists():
         if any(bundle.iterdir()) and not (bundle / "main.py").exists():
-            raise InvalidRequest(f"{bundle} is there and is no bundle", hint="Name another folder with --output.")
+            raise InvalidRequest(f"{bundle} exists and is not a bundle", hint="Pass another folder with --output.")
         shutil.rmtree(bundle)
     bundle.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(source, bundle, ignore=shutil.ignore_patterns("__pycache__"))
@@ -54,7 +54,7 @@ def build_one(source: Path, bundle: Path, lock: dict[str, str], extras: Sequence
 
 
 def pinned_requirements(file: Path, lock: dict[str, str], extras: Sequence[str]) -> str:
-    """What the file of a function asks for and all that this needs, with the versions and hashes of the lock."""
+    """The requirements of a function and everything they need, with the versions and hashes of the lock."""
     asked = [line.strip() for line in file.read_text().splitlines() if line.strip() and not line.startswith("#")]
     asked += [f"tickwork[{','.join(extras)}]"] if extras else []
     try:
@@ -69,7 +69,7 @@ def pinned_requirements(file: Path, lock: dict[str, str], extras: Sequence[str])
 
 
 def closure(requirements: list[Requirement]) -> set[str]:
-    """The names of the packages that these need, directly or not, but for tickwork itself."""
+    """The names of the packages that these need, directly or not, except tickwork itself."""
     known = {*(metadata("tickwork").get_all("Provides-Extra") or [])}
     for requirement in requirements:
         if canonicalize_name(requirement.name) == "tickwork" and requirement.extras - known:
@@ -102,14 +102,14 @@ def required_by(name: str) -> list[str]:
     try:
         return requires(name) or []
     except PackageNotFoundError:
-        hint = "Bundles are built where everything is installed: run `make lint` in the repository first."
+        hint = "Install everything first: run `make lint` in the repository."
         raise InvalidRequest(f"{name} is not installed", hint=hint) from None
 
 
 def read_lock(file: Path) -> dict[str, str]:
     """The lines of each package, with its version, marker and hashes."""
     if not file.exists():
-        raise InvalidRequest(f"{file} is missing", hint="Bundles are built in the repository: `make lock` writes it.")
+        raise InvalidRequest(f"{file} is missing", hint="Build bundles in the repository: `make lock` writes it.")
     blocks: dict[str, str] = {}
     name = ""
     for line in file.read_text().splitlines(keepends=True):

@@ -12,7 +12,7 @@ Say = Callable[[str], None]
 
 
 class Gcloud:
-    """The tool, found on the path; secrets reach it by its standard input alone."""
+    """The tool, found on the path; secrets are only passed through its standard input."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment
@@ -22,7 +22,7 @@ class Gcloud:
             raise BadSetting(f"gcloud is not installed. {hint}")
 
     def run(self, plan: Plan, say: Say) -> dict[str, str]:
-        """Run every step, stop at the first that fails, and answer the URL of each function."""
+        """Run every step, stop at the first that fails, and return the URL of each function."""
         self.check_secrets(plan)
         for step in plan.steps:
             if step.unless and self._call(step.unless).returncode == 0:
@@ -33,7 +33,7 @@ class Gcloud:
         return {family: self._output(plan.url_command(family)) for family in plan.shapes}
 
     def check_secrets(self, plan: Plan) -> None:
-        """Before anything is made: a secret is in Secret Manager already, or its setting is set."""
+        """Before anything is created: each secret is already in Secret Manager, or its setting is set."""
         for step in plan.steps:
             if step.stdin and not self._environment.get(step.stdin):
                 assert step.unless is not None
@@ -44,7 +44,7 @@ class Gcloud:
         done = self._call(step.command, self._environment.get(step.stdin or ""))
         if done.returncode != 0:
             words = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
-            hint = "Mend it and run the command again: what is done stays done."
+            hint = "Fix it and run the command again: finished steps are not repeated."
             raise Unavailable(f"could not {step.what}: {words[-600:]}", hint=hint)
 
     def _output(self, command: list[str]) -> str:

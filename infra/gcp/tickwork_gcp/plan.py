@@ -1,4 +1,4 @@
-"""What it takes to run the functions on Google Cloud: a list of commands, and of jobs for Cloud Scheduler."""
+"""What it takes to run the functions on Google Cloud: commands, and jobs for Cloud Scheduler."""
 
 import re
 import shlex
@@ -29,11 +29,11 @@ NEEDED_BY = {
     "TICKWORK_GOOGLE_CLIENT_SECRET": ("import",),
     "TICKWORK_NOTIFICATION_SECRET": ("import",),
 }
-# Decided by the plan itself, or of no use there.
+# Decided by the plan itself, or useless there.
 LEFT_OUT = re.compile(
     r"TICKWORK_(OIDC_AUDIENCE|OIDC_EMAIL|LOOK_AGAIN_SECONDS|OPEN_ON_LOOPBACK|HOME|TEST_\w+|\w+_EMULATOR)"
 )
-# A scheduler that calls once a minute is made up for by functions that look twice.
+# Functions that check twice make up for a scheduler that calls once a minute.
 LOOK_AGAIN_SECONDS = 30
 
 
@@ -66,7 +66,7 @@ class Plan:
         return f"tickwork-{family.replace('_', '-')}"
 
     def place(self) -> str:
-        """As the APIs of Google name it."""
+        """As Google's APIs name it."""
         return f"projects/{self.project}/locations/{self.region}"
 
     def account(self, name: str) -> str:
@@ -86,11 +86,11 @@ def make_plan(
     environment: Mapping[str, str],
     shapes: Path,
 ) -> Plan:
-    """All that has to be there, in the order in which it is made. Running it again changes what is new."""
+    """Everything that is needed, in the order in which it is created. Running it again only changes what is new."""
     if not re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", project):
-        raise InvalidRequest(f"--project: {project!r} is no project id", hint="`gcloud projects list` shows yours.")
+        raise InvalidRequest(f"--project: {project!r} is not a project id", hint="`gcloud projects list` shows yours.")
     if not re.fullmatch(r"[a-z]+-[a-z]+[0-9]+", region):
-        raise InvalidRequest(f"--region: {region!r} is no region", hint="Such as europe-west1.")
+        raise InvalidRequest(f"--region: {region!r} is not a region", hint="Such as europe-west1.")
     for family in families:
         if len(f"tickwork-{family}") > 30:
             raise InvalidRequest(f"{family}: the name of its service account would be longer than 30 characters")
@@ -113,7 +113,7 @@ def check_settings(callers: Callers, environment: Mapping[str, str]) -> None:
     if not environment.get("TICKWORK_DATABASE_URL"):
         raise BadSetting("TICKWORK_DATABASE_URL is not set. Example: postgresql://tickwork_worker@host:6543/postgres")
     if environment.get("TICKWORK_VAULT_URL", "").startswith("file:"):
-        raise BadSetting("TICKWORK_VAULT_URL: a folder is gone with its instance. Use s3: or supabase:.")
+        raise BadSetting("TICKWORK_VAULT_URL: a folder is lost with its instance. Use s3: or supabase:.")
 
 
 def shape_of(family: str, file: Path) -> dict[str, Any]:
@@ -121,19 +121,19 @@ def shape_of(family: str, file: Path) -> dict[str, Any]:
         shapes = tomllib.loads(file.read_text())
         return {**shapes["default"], **shapes.get(family, {})}
     except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
-        hint = "It needs a [default] and may have a part for each family."
+        hint = "It needs a [default] section and may have one for each family."
         raise InvalidRequest(f"{file}: {error}", hint=hint) from None
 
 
 def enable_services(plan: Plan) -> Step:
     names = [f"{name}.googleapis.com" for name in SERVICES]
-    return Step("switch the services on", ["gcloud", "services", "enable", *names, f"--project={plan.project}"])
+    return Step("enable the services", ["gcloud", "services", "enable", *names, f"--project={plan.project}"])
 
 
 def secrets_of(family: str | None, environment: Mapping[str, str]) -> list[str]:
-    """The settings that become secrets: what is set, and the database always; of one family or of all."""
+    """The settings that become secrets: those that are set, and always the database; for one family or for all."""
     found = {name for name, value in environment.items() if value and SECRET.fullmatch(name)}
-    # Those of Amazon are there for other things as well.
+    # Amazon's are used for other things as well.
     if not environment.get("TICKWORK_VAULT_URL", "").startswith("s3:"):
         found = {name for name in found if not name.startswith("AWS_")}
     found = {name for name in found if not LEFT_OUT.fullmatch(name)} | {"TICKWORK_DATABASE_URL"}
@@ -158,7 +158,7 @@ def create_secret(plan: Plan, setting: str) -> Step:
 def create_account(plan: Plan, name: str, what: str) -> Step:
     project = f"--project={plan.project}"
     return Step(
-        f"make the service account {name}, which {what}",
+        f"create the service account {name}, which {what}",
         ["gcloud", "iam", "service-accounts", "create", name, project, f"--display-name={name}: {what}"],
         unless=["gcloud", "iam", "service-accounts", "describe", plan.account(name), project, "--format=value(email)"],
     )
@@ -198,7 +198,7 @@ def deploy_command(
     plan: Plan, family: str, bundle: Path, secrets: list[str], environment: Mapping[str, str]
 ) -> list[str]:
     shape, service = plan.shapes[family], plan.service(family)
-    # pg_net cannot get a token of Google's: there the function itself checks the signature, before anything else.
+    # pg_net cannot get a Google token: there the function itself checks the signature, before anything else.
     is_open = plan.callers == "supabase"
     return [
         *("gcloud", "run", "deploy", service, f"--project={plan.project}", f"--region={plan.region}"),
@@ -216,12 +216,12 @@ def deploy_command(
 
 
 def audience_of(plan: Plan, family: str) -> str:
-    """Of our own choice: the URL of a service is known only after it was deployed."""
+    """Chosen by us: the URL of a service is only known after it is deployed."""
     return f"https://{plan.service(family)}.{plan.project}"
 
 
 def variables_of(plan: Plan, family: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """What the operator has set, but for secrets, and what the plan decides."""
+    """What the operator has set, except secrets, and what the plan decides."""
     given = {
         name: value
         for name, value in sorted(environment.items())

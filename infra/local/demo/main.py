@@ -1,4 +1,4 @@
-"""The demo functions: jobs that are quick, slow, unlucky, hopeless, or the end of their worker."""
+"""The demo functions: jobs that are quick, slow, fail at first, always fail, or kill their worker."""
 
 import os
 import signal

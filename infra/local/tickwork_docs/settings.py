@@ -84,9 +84,9 @@ MEANINGS = {
         "outbound_allow": "private networks that webhooks, `http_request` and imports may call, at any port: "
         "`10.1.0.0/16,fd00::/64`, or `loopback`",
         "outbound_block": "networks that they may never call: the deployment's own public addresses",
-        "outbound_http": "allows `http:` beside `https:`",
-        "outbound_authorities": "a PEM file of certificate authorities to trust beside the system's",
-        "webhook_seconds": "how long one attempt to deliver a webhook may take in all",
+        "outbound_http": "allows `http:` besides `https:`",
+        "outbound_authorities": "a PEM file of certificate authorities to trust besides the system's",
+        "webhook_seconds": "how long one attempt to deliver a webhook may take in total",
     },
     "Cloud drives": {
         "dropbox_app_key": "the app that is registered with Dropbox; without it, imports fail with "
@@ -94,7 +94,7 @@ MEANINGS = {
         "dropbox_app_secret": "its secret",
         "microsoft_client_id": "the app that is registered with Microsoft, for OneDrive",
         "microsoft_client_secret": "its secret",
-        "microsoft_tenant": "the directory that the app belongs to, if it is one company's only",
+        "microsoft_tenant": "the directory that the app belongs to, if it is for one company only",
         "google_client_id": "the app that is registered with Google, for Google Drive",
         "google_client_secret": "its secret",
         "notification_secret": "signs the tokens of subscriptions to changes",
@@ -130,7 +130,7 @@ def as_written(value: Any) -> str:
 
 
 def accepted(name: str) -> str:
-    """What the setting's own reader says about a value that nobody could mean."""
+    """What the setting's own parser says about an invalid value."""
     try:
         READERS[name]("\x00")
     except ValueError as error:

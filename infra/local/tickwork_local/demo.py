@@ -1,4 +1,4 @@
-"""`make demo`: a few dozen jobs and a handful of documents go through their whole life, and are counted at the end."""
+"""`make demo`: runs a few dozen jobs and some documents from start to finish, and checks them at the end."""
 
 import time
 from collections import Counter
@@ -60,9 +60,11 @@ def run_demo(home: Path) -> int:
             client = Client(Database(stack.database_url, "tickwork demo"), own_secret_key(stack.home))
             with receiving(client) as messages:
                 jobs = enqueue(client, stack)
-                print(f"Enqueued {len(jobs)} jobs of {len(TENANTS)} tenants. Crashes show after 10 s, when leases end.")
+                print(
+                    f"Enqueued {len(jobs)} jobs of {len(TENANTS)} tenants. Crashes show after 10 s, when leases expire."
+                )
                 papers = add_samples(client, stack, SAMPLES)
-                print(f"Put {len(papers)} documents into the vault, to be read and classified.\n")
+                print(f"Put {len(papers)} documents into the vault, to be extracted and classified.\n")
                 give_up_at = time.monotonic() + PATIENCE_SECONDS
                 watch(client, lambda: not unfinished(client) or time.monotonic() > give_up_at, transient=True)
             ended = [job for job in client.jobs.list_jobs(max_jobs=1000) if job.type in {kind.type for kind in KINDS}]

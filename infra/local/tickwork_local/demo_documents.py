@@ -1,4 +1,4 @@
-"""The documents of `make demo`: put into the vault, read, classified, found again."""
+"""The documents of `make demo`: put into the vault, extracted, classified, found again."""
 
 from pathlib import Path
 from uuid import UUID
@@ -14,7 +14,7 @@ QUERY = "mietvertrag hauptstraße"
 
 
 def add_samples(client: Client, stack: Stack, folder: Path) -> list[UUID]:
-    """Put every file of the folder into the vault and have it read."""
+    """Put every file of the folder into the vault and have it extracted."""
     documents = client.documents
     tenant = client.tenants.find(TENANT)
     vault = open_vault(stack.vault_url, tenant)
@@ -25,7 +25,7 @@ def add_samples(client: Client, stack: Stack, folder: Path) -> list[UUID]:
 
 
 def show_samples(client: Client, ids: list[UUID]) -> bool:
-    """What became of them, and a search; whether all of them were read and classified."""
+    """Shows the results and a search; returns whether all documents were extracted and classified."""
     documents = client.documents
     rows = sorted(documents.overview(ids=ids, limit=len(ids)), key=lambda row: str(row["name"]))
     print("\nThe documents:\n")
@@ -34,7 +34,7 @@ def show_samples(client: Client, ids: list[UUID]) -> bool:
     print(f'\nA search for "{QUERY}":\n')
     print_table(hit_table(hits))
     if not hits or any(row["extraction_status"] != "done" or row["doc_type"] is None for row in rows):
-        print("\nNot every document was read and classified.")
+        print("\nNot every document was extracted and classified.")
         return False
-    print("\nEvery document was read and classified.")
+    print("\nEvery document was extracted and classified.")
     return True

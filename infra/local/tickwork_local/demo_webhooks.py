@@ -1,4 +1,4 @@
-"""The webhooks of `make demo`: what happens to documents is told to a receiver on this machine."""
+"""The webhooks of `make demo`: a receiver on this machine gets the events of documents."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ def receiving(client: Client) -> Iterator[list[Message]]:
 
 
 def show_messages(messages: list[Message], documents: int) -> bool:
-    """Whether each document was told of twice, when it was read and when it was classified."""
+    """Whether there were two events for each document: extracted and classified."""
     counts = {
         type: len({message.id for message in messages if message.type == type and message.is_genuine})
         for type in ("document.extracted", "document.classified")

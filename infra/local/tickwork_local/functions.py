@@ -1,4 +1,4 @@
-"""The functions of the local stack: each under functions-framework, in a process that is started again when it dies."""
+"""The functions of the local stack: each under functions-framework, in a process that is restarted when it dies."""
 
 import os
 import runpy
@@ -28,7 +28,7 @@ FOREIGN_SETTINGS = ("DEBUG", "FUNCTION_SIGNATURE_TYPE", "FUNCTION_USE_ASGI")
 
 
 class FunctionFailed(Error):
-    """A function does not start; the text has the end of its log."""
+    """A function does not start; the message has the end of its log."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Function:
 
 
 class Functions:
-    """The functions of a stack: they answer at their URLs from entering on, and are gone after leaving."""
+    """The functions of a stack: they respond at their URLs inside the block, and are stopped afterwards."""
 
     def __init__(self, functions: Mapping[str, Function], settings: Mapping[str, str], logs: Path) -> None:
         ports = free_ports(len(functions))
@@ -122,7 +122,7 @@ class Process:
         """Not more than once in a second, and not one that never ran: that is for the developer to see."""
         if self._listens and self.has_died() and time.monotonic() > self._started_at + 1:
             with self._log.open("a") as log:
-                log.write("tickwork: the function died and is started again\n")
+                log.write("tickwork: the function died and is being restarted\n")
             self.start()
 
     def has_died(self) -> bool:
@@ -149,7 +149,7 @@ class Process:
 
 
 def stop(processes: Sequence[Process]) -> None:
-    """All at once, and by force when the time is over."""
+    """All at once, and by force when the time is up."""
     deadline = time.monotonic() + STOP_SECONDS
     for process in processes:
         process.ask_to_stop()
@@ -165,7 +165,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def run_functions_framework() -> None:
-    """As it runs in the cloud, but its workers are gone at once when their parent is."""
+    """As in the cloud, but its workers end as soon as their parent does."""
     from gunicorn.config import ControlSocketDisable  # type: ignore[import-untyped]
 
     # All of a user's would take the same socket in the home folder.

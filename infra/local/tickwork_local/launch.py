@@ -1,4 +1,4 @@
-"""Start programs that end when their parent does. Run as a file, it is what stands between Popen and the program."""
+"""Start programs that end when their parent does. Run as a file, it is the launcher between Popen and the program."""
 
 import ctypes
 import os
@@ -48,7 +48,7 @@ def main() -> None:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        sys.exit(f"{command[0]} does not run here: {error.strerror}")
+        sys.exit(f"{command[0]} cannot be run: {error.strerror}")
 
 
 def become(user: int, group: int) -> None:

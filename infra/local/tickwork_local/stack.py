@@ -29,7 +29,7 @@ DATABASE = "tickwork"
 
 
 class StackFailed(Error):
-    """The local stack cannot run; the text says what to do."""
+    """The local stack cannot run; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def functions_in(place: Path | None) -> dict[str, Function]:
     place = place or FUNCTIONS
     found = {source.parent.name: Function(source) for source in sorted(place.glob("*/main.py"))}
     if not found:
-        raise StackFailed(f"there is no function in {place}: name the folder that has them with --functions")
+        raise StackFailed(f"there is no function in {place}: pass the folder of your functions with --functions")
     return found
 
 
@@ -74,7 +74,7 @@ def functions_in(place: Path | None) -> dict[str, Function]:
 def running_stack(
     home: Path, functions: Mapping[str, Function], *, tick_seconds: float = 30, reset: bool = False
 ) -> Iterator[Stack]:
-    """Start everything, stop everything at the end; what is in the database stays, unless `reset`."""
+    """Start everything, and stop it at the end; the database is kept, unless `reset`."""
     home = home.absolute()
     check_home(home)
     with ExitStack() as cleanup:
@@ -105,7 +105,7 @@ def own_outbound() -> dict[str, str]:
 
 
 def own_secret_key(home: Path) -> str:
-    """What this stack seals secrets with: made once, and as old as its database."""
+    """The key that seals the secrets of this stack: created once, with its database."""
     file = home / "secret-key"
     if not file.exists():
         file.touch(mode=0o600)
@@ -153,17 +153,17 @@ def find_stack(home: Path) -> Stack | None:
 
 
 def check_home(home: Path) -> None:
-    """Make the folder, or see to it that it is ours: a reset deletes in it."""
+    """Create the folder, or make sure that it is ours: a reset deletes its contents."""
     home.mkdir(parents=True, exist_ok=True)
     if any(home.iterdir()) and not any((home / name).exists() for name in ("stack.lock", "postgres.lock")):
-        raise StackFailed(f"{home} holds other files: set TICKWORK_HOME to a folder that is empty or new")
+        raise StackFailed(f"{home} contains other files: set TICKWORK_HOME to a folder that is empty or new")
 
 
 @contextmanager
 def only_one_stack(home: Path) -> Iterator[None]:
-    """Hold the home's lock, which the kernel lets go of when this process ends, however it ends."""
+    """Hold the lock of the home folder, which the kernel releases when this process ends, however it ends."""
     with (home / "stack.lock").open("a") as lock:
-        # Somebody may just be looking whether it is held.
+        # Somebody may just be checking whether it is held.
         deadline = time.monotonic() + 3
         while not try_lock(lock):
             if time.monotonic() > deadline:
@@ -173,7 +173,7 @@ def only_one_stack(home: Path) -> Iterator[None]:
                     if running
                     else "and is starting or stopping"
                 )
-                raise StackFailed(f"a local stack is running in {home} already ({who})")
+                raise StackFailed(f"a local stack is already running in {home} ({who})")
             time.sleep(0.05)
         (home / "stack.json").unlink(missing_ok=True)
         try:
@@ -208,8 +208,8 @@ def prepare_database(server_url: str, url: str) -> None:
     migrate(url)
     if edited := edited_since(url):
         raise StackFailed(
-            f"{edited[0]} was edited since it was applied here. "
-            "Start with `tickwork up --reset` to make the database anew; what is in it is lost."
+            f"{edited[0]} has been edited since it was applied here. "
+            "Run `tickwork up --reset` to create the database again; its contents are lost."
         )
     with psycopg.connect(url) as connection:
         connection.execute((folder("supabase") / "seed.sql").read_bytes())

@@ -53,7 +53,7 @@ class Ticker:
             try:
                 self._client.maintenance.reap_expired_leases()
             except QueueError as error:
-                self._log(f"expired leases were not given back: {error}")
+                self._log(f"expired leases were not ended: {error}")
             for family in self._functions:
                 self._wake(family)
             self._stopped.wait(self._tick_seconds)
@@ -76,7 +76,7 @@ class Ticker:
         if self._places[family].acquire(blocking=False):
             threading.Thread(target=self._call, args=(family,), daemon=True).start()
         else:
-            # The calls under way may have looked for the last time already.
+            # Calls under way may already have checked for the last time.
             self._missed[family].set()
 
     def _call(self, family: str) -> None:
@@ -84,7 +84,7 @@ class Ticker:
             while not self._stopped.is_set() and wake(self._functions[family]).get("claimed"):
                 pass
         except (OSError, HTTPException, ValueError) as error:
-            # The function died under the call. The lease of its job runs out, and the next tick goes on.
+            # The function died during the call. The lease of its job expires, and the next tick continues.
             if not self._stopped.is_set():
                 self._log(f"the call of {family} broke: {error}")
             self._stopped.wait(0.5)
@@ -101,7 +101,7 @@ class Ticker:
 
 
 def wake(url: str) -> dict[str, Any]:
-    """Call a function once and answer its report; an empty one if nothing was due."""
+    """Call a function once and return its report; an empty one if nothing was due."""
     with OPENER.open(url, data=b"", timeout=3600) as answer:
         body = answer.read()
     report: dict[str, Any] = json.loads(body) if body else {}
@@ -109,7 +109,7 @@ def wake(url: str) -> dict[str, Any]:
 
 
 def wake_all(functions: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Call each function once, one after the other, and answer what each did or why it could not."""
+    """Call each function once, one after the other, and return what each did or why it could not."""
     reports = []
     for family, url in functions.items():
         try:

@@ -1,4 +1,4 @@
-"""A small receiver of webhooks on this machine, for development: it verifies what arrives, and hands it on."""
+"""A small receiver of webhooks on this machine, for development: verifies what arrives, and passes it on."""
 
 import json
 import re
@@ -30,7 +30,7 @@ class Message:
 
 
 class Receiver:
-    """Listens from entering on, and answers 204 to what is genuine and 401 to everything else."""
+    """Listens inside the block; returns 204 for authentic messages and 401 for everything else."""
 
     def __init__(self, secret: Callable[[], str], take: Callable[[Message], None], port: int = 0) -> None:
         receiver_secret, handed_to = secret, take

@@ -1,4 +1,4 @@
-"""What people type, read as what the queue understands; each refusal names the field and the rule."""
+"""Reads what people type into what the queue understands; each error names the field and the rule."""
 
 import json
 from datetime import datetime
@@ -46,22 +46,22 @@ def payload(given: str) -> Any:
     except RecursionError:
         raise InvalidRequest("payload: nested deeper than 32 levels", hint="Flatten the payload.") from None
     except UnicodeEncodeError:
-        raise InvalidRequest("payload: contains one half of a surrogate pair, which is no character") from None
+        raise InvalidRequest("payload: contains half of a surrogate pair, which is not a character") from None
     except ValueError as error:
         raise InvalidRequest(
             f"payload: is not JSON ({error})", hint="""Example: --payload '{"document_id": "…"}'"""
         ) from None
     if value is None:
-        raise InvalidRequest("payload: must be an object, not null", hint="For an empty payload leave it out.")
+        raise InvalidRequest("payload: must be an object, not null", hint="For an empty payload, leave it out.")
     return value
 
 
 def point_in_time(database: Database, given: str | None, name: str = "run_at") -> datetime | None:
-    """A time, or an interval from now on, as Postgres reads it and by its clock."""
+    """A time, or an interval from now, as read by Postgres and by its clock."""
     if given is None:
         return None
     readings = ["select %(given)s::timestamptz as at"]
-    # 08:00 would be an interval of eight hours, which is hardly what was meant.
+    # 08:00 could also be read as an interval of eight hours, which is hardly ever meant.
     if any(each.isalpha() for each in given):
         readings.append("select now() + %(given)s::interval as at")
     for reading in readings:
@@ -70,5 +70,5 @@ def point_in_time(database: Database, given: str | None, name: str = "run_at") -
         except InvalidRequest:
             continue
         return at
-    hint = "It is a time until the year 9999, such as 2027-01-31T08:00Z, or an interval from now, such as '1 hour'."
-    raise InvalidRequest(f"{name}: {given!r} is no point in time", hint=hint)
+    hint = "Use a time up to the year 9999, such as 2027-01-31T08:00Z, or an interval from now, such as '1 hour'."
+    raise InvalidRequest(f"{name}: {given!r} is not a point in time", hint=hint)

@@ -1,4 +1,4 @@
-"""The command on the classifier of documents."""
+"""The command for the document classifier."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +14,11 @@ commands = typer.Typer()
 @commands.command()
 def classifier(
     folder: Annotated[
-        Path | None, typer.Argument(help="A text file for each type; by default the held-out ones of the repository.")
+        Path | None,
+        typer.Argument(help="Folder with one text file per type; by default the held-out corpus of the repository."),
     ] = None,
 ) -> None:
-    """Say how good the classifier is on documents it has not seen."""
+    """Measure the classifier on documents it has not seen."""
     from tickwork.families.classify import evaluate
 
     samples = evaluate.read_corpus(folder or evaluate.HELD_OUT)

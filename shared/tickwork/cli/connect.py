@@ -1,4 +1,4 @@
-"""What a command works with: the database, the vault and the secrets that options, environment or local stack name."""
+"""What a command works with: the database, vault and secrets from the options, the environment or the local stack."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,9 @@ def chosen_url(given: str | None, is_worker: bool = False) -> str:
         return arguments.database_url(from_environment, "TICKWORK_DATABASE_URL")
     if stack := find_stack(HOME):
         return stack.worker_url if is_worker else stack.database_url
-    raise BadSetting("there is no database. Start the local stack with `tickwork up`, or set TICKWORK_DATABASE_URL.")
+    raise BadSetting(
+        "no database is configured. Start the local stack with `tickwork up`, or set TICKWORK_DATABASE_URL."
+    )
 
 
 def chosen_vault() -> tuple[str, str | None]:
@@ -36,24 +38,24 @@ def chosen_vault() -> tuple[str, str | None]:
         return url, os.environ.get("TICKWORK_VAULT_KEY")
     if stack := find_stack(HOME):
         return stack.vault_url, None
-    raise BadSetting("there is no vault. Start the local stack with `tickwork up`, or set TICKWORK_VAULT_URL.")
+    raise BadSetting("no vault is configured. Start the local stack with `tickwork up`, or set TICKWORK_VAULT_URL.")
 
 
 def secret_key(database_url: str | None) -> str | None:
-    """That of the environment, or in the database of the local stack that of the stack; without one, Supabase Vault
-    keeps the secrets."""
+    """The key from the environment, or that of the local stack if its database is used. Without a key, secrets are
+    stored in Supabase Vault."""
     from tickwork_local.stack import find_stack, own_secret_key
 
     if key := os.environ.get("TICKWORK_SECRET_KEY"):
         return key
-    # Sealed with the key of a stack, nobody else's functions could open them.
+    # Functions outside the local stack could not unseal what is sealed with its key.
     if (stack := find_stack(HOME)) and stack.database_url == chosen_url(database_url):
         return own_secret_key(stack.home)
     return None
 
 
 def outbound_policy() -> Policy:
-    """Whom the functions may call, as the environment says or as the running local stack has told them."""
+    """Whom the functions may call, according to the environment or the running local stack."""
     from tickwork_local.stack import find_stack, own_outbound
 
     stack = find_stack(HOME)

@@ -1,4 +1,4 @@
-"""The commands on connectors: list, add, check, renew, watch, remove."""
+"""The commands for connectors: list, add, check, renew, watch, remove."""
 
 import re
 import sys
@@ -24,7 +24,7 @@ PROVIDERS = get_args(Provider)
 COLOURS = {"active": "green", "reauthorize": "red", "disabled": "bright_black"}
 
 Connector = Annotated[str, typer.Argument(help="Id or name of a connector.", metavar="CONNECTOR")]
-Wait = Annotated[float, typer.Option(min=0, help="For how many seconds to wait for it.")]
+Wait = Annotated[float, typer.Option(min=0, help="How many seconds to wait for the result.")]
 
 commands = typer.Typer()
 group = typer.Typer(help="List cloud drives, or add one.", invoke_without_command=True, rich_markup_mode=None)
@@ -68,18 +68,20 @@ def add_connector(
     provider: Annotated[str, typer.Argument(help="dropbox, onedrive or gdrive.", metavar="PROVIDER")],
     tenant: OfTenant,
     name: Annotated[str | None, typer.Option(help="What people call it.")] = None,
-    extract: Annotated[str | None, typer.Option(help="The engine that reads what is imported, such as local.")] = None,
+    extract: Annotated[
+        str | None, typer.Option(help="The engine that extracts the text of imported files, such as local.")
+    ] = None,
     consent: Annotated[
-        bool, typer.Option("--consent", help="Whoever may decide it agrees to sending documents away.")
+        bool, typer.Option("--consent", help="Confirms consent to sending the documents to a third party.")
     ] = False,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Connect a cloud drive; its refresh token is asked for, or read from a pipe."""
+    """Connect a cloud drive. Its refresh token is read from a prompt or a pipe."""
     client = connect.client(database_url)
     id = connect_drive(client, tenant, provider, name, extract, consent)
     print_json({"id": id}) if as_json else print(
-        f"{id} is connected. See whether it works: tickwork connectors check {id}"
+        f"{id} is connected. Check that it works: tickwork connectors check {id}"
     )
 
 
@@ -87,7 +89,7 @@ def add_connector(
 def check_connector(
     connector: Connector, wait: Wait = 60, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
-    """Ask the provider whether it still takes the token."""
+    """Check that the provider still accepts the token."""
     client = connect.client(database_url)
     raise typer.Exit(check(client, client.connectors.find(connector)["id"], wait, as_json))
 
@@ -96,7 +98,7 @@ def check_connector(
 def renew_connector(
     connector: Connector, wait: Wait = 60, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
-    """Give a connector another refresh token, and check it."""
+    """Replace the refresh token of a connector, and check it."""
     client = connect.client(database_url)
     found = client.connectors.find(connector)
     client.connectors.keep_token(found["tenant_id"], found["id"], asked_token())
@@ -106,59 +108,59 @@ def renew_connector(
 @group.command("watch")
 def watch_connector(
     connector: Connector,
-    url: Annotated[str, typer.Argument(help="Of the import function, as the world sees it.", metavar="URL")],
+    url: Annotated[str, typer.Argument(help="The public URL of the import function.", metavar="URL")],
     wait: Wait = 60,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have the provider tell the import function of changes."""
+    """Subscribe the import function to change notifications."""
     raise typer.Exit(watch(connect.client(database_url), connector, url, wait, as_json))
 
 
 @group.command("remove")
 def remove_connector(connector: Connector, database_url: DatabaseUrl = None) -> None:
-    """Forget a cloud drive and its tokens; what it has imported stays."""
+    """Remove a cloud drive and its tokens; imported documents stay."""
     client = connect.client(database_url)
     found = client.connectors.find(connector)
     client.connectors.remove_connector(found["id"])
-    print(f"Removed {found['id']} with its tokens. What it has imported stays.")
+    print(f"Removed {found['id']} with its tokens. Imported documents stay.")
 
 
 def connect_drive(
     client: Client, tenant: str, provider: str, name: str | None, extract: str | None, consent: bool
 ) -> UUID:
-    """Ask for the refresh token and keep it; returns the connector's id."""
+    """Read the refresh token and store it; returns the connector's id."""
     tenant_id = client.tenants.find(tenant)
     if provider not in PROVIDERS:
-        raise InvalidRequest(f"PROVIDER: there is none {provider!r}", hint=f"It is one of {', '.join(PROVIDERS)}.")
+        raise InvalidRequest(f"PROVIDER: there is no provider {provider!r}", hint=f"Use one of {', '.join(PROVIDERS)}.")
     if extract is not None:
         check_engine(client, extract, consent)
     if client.connectors.is_named(tenant_id, name or provider):
-        hint = "Give another --name; `tickwork connectors renew` gives this one another token."
-        raise InvalidRequest(f"--name: the tenant has a connector {name or provider!r} already", hint=hint)
+        hint = "Pass another --name, or replace the token of this one with `tickwork connectors renew`."
+        raise InvalidRequest(f"--name: the tenant already has a connector {name or provider!r}", hint=hint)
     token = asked_token()
     connector_id = client.connectors.add_connector(tenant_id, provider, name or provider, extract, consent)
     try:
         client.connectors.keep_token(tenant_id, connector_id, token)
     except Exception:
-        # Without its token it is of no use to anybody.
+        # Without its token it is useless.
         client.connectors.remove_connector(connector_id)
         raise
     return connector_id
 
 
 def asked_token() -> str:
-    """From the terminal, unseen, or from a pipe: never from the command line, which others can read."""
-    prompt = "Refresh token (it is not shown): "
+    """From the terminal, without echo, or from a pipe: never from the command line, which others can read."""
+    prompt = "Refresh token (not shown): "
     token = (getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()).strip()
     if not re.fullmatch("[!-~]{8,8000}", token):
-        hint = "Type it when asked, or pipe it in: tickwork connectors add … < token"
-        raise InvalidRequest("refresh token: must be one word of ASCII, of 8 characters or more", hint=hint)
+        hint = "Type it at the prompt, or pipe it in: tickwork connectors add … < token"
+        raise InvalidRequest("refresh token: must be a single word of at least 8 ASCII characters", hint=hint)
     return token
 
 
 def check(client: Client, connector_id: UUID, wait_seconds: float, as_json: bool) -> int:
-    """Have the provider asked; the exit code says whether it takes the token."""
+    """Have the provider check the token; the exit code says whether it accepts it."""
     job = done_for(client, connector_id, "check_connector", wait_seconds, as_json)
     if job.status == "done" and not as_json:
         account = f"{job.result['provider']} account of {job.result['account_name']}"
@@ -167,21 +169,25 @@ def check(client: Client, connector_id: UUID, wait_seconds: float, as_json: bool
 
 
 def watch(client: Client, given: str, url: str, wait_seconds: float, as_json: bool) -> int:
-    """Have the provider notify the import function of changes."""
+    """Subscribe the import function to change notifications."""
     connector = client.connectors.find(given)
     if not re.fullmatch("https://[!-~]{1,1000}", url):
-        raise InvalidRequest("URL: must start with https://", hint="It is that of the import function.")
+        raise InvalidRequest("URL: must start with https://", hint="Pass the public URL of the import function.")
     client.connectors.watch_connector(connector["id"], f"{url.rstrip('/')}/notifications/{connector['provider']}")
     job = done_for(client, connector["id"], "watch_connector", wait_seconds, as_json)
     if job.status == "done" and not as_json:
         until = job.result["watched_until"]
-        told = f"is watched until {until}, and then again" if until else "is watched once its app console has the URL"
+        told = (
+            f"is watched until {until}, and is then renewed"
+            if until
+            else "is watched once the URL is entered in its app console"
+        )
         print(f"{connector['id']} {printable(told)}.")
     return 0 if job.status == "done" else 1
 
 
 def done_for(client: Client, connector_id: UUID, type: str, wait_seconds: float, as_json: bool) -> Job:
-    """A job of the connector, waited for, and explained if it did not end well."""
+    """Enqueues a job of the connector, waits for it, and explains it if it did not succeed."""
     row = client.connectors.find(str(connector_id))
     payload = {"connector_id": str(connector_id)}
     enqueued = client.jobs.enqueue_job(row["tenant_id"], type, payload, lane=f"connector:{connector_id}")

@@ -1,5 +1,6 @@
-"""The command on the schema: migrate."""
+"""The commands for the schema: migrate, migrations."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,18 +9,75 @@ from tickwork.cli import arguments
 from tickwork.cli.options import AsJson
 from tickwork.cli.output import print_json
 from tickwork.database import migrate as migrations
+from tickwork.database.adoption import members_in, tenants_in
+from tickwork.database.modules import CHAPTERS
 
 commands = typer.Typer()
+
+Modules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="MODULE",
+        help="What to install, with whatever it needs: queue, documents, webhooks or imports; may be repeated. "
+        "By default what the database has, and in a new one everything.",
+    ),
+]
+Tenants = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TABLE(KEY, NAME)",
+        help="Your own table of tenants, such as 'public.companies(id, name)'. Only at first.",
+    ),
+]
+Members = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TABLE(TENANT, USER, ROLE)",
+        help="Your own table of members, such as 'public.company_users(company_id, user_id, role)'. Only at first.",
+    ),
+]
 
 
 @commands.command()
 def migrate(
-    url: Annotated[str, typer.Argument(help="Of any Postgres from version 15 on.", metavar="URL")],
+    url: Annotated[str, typer.Argument(help="URL of any Postgres, version 15 or later.", metavar="URL")],
+    modules: Modules = None,
+    tenants: Tenants = None,
+    members: Members = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a database to the current schema. Running it again changes nothing."""
-    applied = migrations.migrate(arguments.database_url(url, "URL"))
+    """Bring a database up to the current schema. Running it again changes nothing."""
+    applied = migrations.migrate(
+        arguments.database_url(url, "URL"),
+        modules,
+        tenants_in(tenants) if tenants else None,
+        members_in(members) if members else None,
+    )
     if as_json:
         print_json({"applied": applied})
     else:
-        print("\n".join(f"applied {name}" for name in applied) or "Nothing to do: the schema is current.")
+        print("\n".join(f"applied {name}" for name in applied) or "Nothing to do: the schema is up to date.")
+
+
+@commands.command("migrations")
+def write_migrations(
+    folder: Annotated[
+        Path, typer.Argument(help="Such as supabase/migrations.", metavar="FOLDER", exists=True, file_okay=False)
+    ],
+    modules: Modules = None,
+    tenants: Tenants = None,
+    members: Members = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the migrations into a folder, for `supabase db push`."""
+    written = migrations.write_files(
+        folder,
+        modules or CHAPTERS,
+        tenants_in(tenants) if tenants else None,
+        members_in(members) if members else None,
+    )
+    if as_json:
+        print_json({"written": written})
+    else:
+        print("\n".join(f"wrote {name}" for name in written))

@@ -15,17 +15,19 @@ if TYPE_CHECKING:
     from tickwork_gcp.plan import Plan
 
 commands = typer.Typer()
-group = typer.Typer(help="Take the functions to a cloud.", no_args_is_help=True, rich_markup_mode=None)
+group = typer.Typer(help="Deploy the functions to a cloud.", no_args_is_help=True, rich_markup_mode=None)
 commands.add_typer(group, name="deploy")
 
 Families = Annotated[list[str] | None, typer.Argument(help="Such as extract; by default all.", metavar="FAMILY…")]
 Output = Annotated[Path, typer.Option(help="The folder of the bundles.")]
-Extras = Annotated[list[str] | None, typer.Option("--with", help="Also s3 or supabase, for a vault that is there.")]
+Extras = Annotated[
+    list[str] | None, typer.Option("--with", help="Extras to install, such as s3 or supabase for the vault.")
+]
 
 
 @group.callback()
 def clouds() -> None:
-    # Without it, one command would be all there is, and its name left out.
+    # Without it, typer would treat the only command as the default and drop its name.
     pass
 
 
@@ -33,7 +35,7 @@ def clouds() -> None:
 def build(
     families: Families = None, output: Output = Path("dist"), functions: Functions = None, extras: Extras = None
 ) -> None:
-    """Make a self-contained bundle of each function, to be deployed."""
+    """Build a self-contained bundle of each function, ready to deploy."""
     for bundle in make_bundles(families, output, functions, extras):
         requirements = (bundle / "requirements.txt").read_text()
         print(f"{bundle}: {requirements.count('==')} packages")
@@ -47,9 +49,9 @@ def gcp(
     callers: Annotated[
         str, typer.Option(help="Who wakes the functions: scheduler (Cloud Scheduler) or supabase (pg_cron and pg_net).")
     ] = "scheduler",
-    yes: Annotated[bool, typer.Option("--yes", help="Do it, with the gcloud command line tool.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print exactly the commands, and run none.")] = False,
-    prune: Annotated[bool, typer.Option("--prune", help="Delete jobs of Cloud Scheduler of other families.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Carry it out, with the gcloud command line tool.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact commands without running them.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Delete Cloud Scheduler jobs of other families.")] = False,
     output: Output = Path("dist"),
     functions: Functions = None,
     extras: Extras = None,
@@ -62,7 +64,7 @@ def gcp(
     if callers not in ("scheduler", "supabase"):
         raise InvalidRequest(f"--callers: {callers!r} is neither scheduler nor supabase")
     if yes and dry_run:
-        raise InvalidRequest("--yes and --dry-run exclude each other")
+        raise InvalidRequest("--yes and --dry-run cannot be combined")
     file = shapes or Path(plans.__file__).with_name("families.toml")
     chosen = names_of(families, functions)
     where = callers if callers == "supabase" else "scheduler"
@@ -86,7 +88,7 @@ def names_of(families: list[str] | None, functions: Path | None) -> list[str]:
     known = families_in(folder)
     for family in families or []:
         if family not in known:
-            raise InvalidRequest(f"there is no function {family!r} in {folder}", hint=f"There is {', '.join(known)}.")
+            raise InvalidRequest(f"there is no function {family!r} in {folder}", hint=f"Use one of {', '.join(known)}.")
     return families or known
 
 

@@ -1,4 +1,4 @@
-"""Looks at everything that a deployment needs, and says what to do about what is wrong."""
+"""Checks everything that a deployment needs, and says how to fix what is wrong."""
 
 import os
 import time
@@ -18,16 +18,16 @@ from tickwork.settings import Settings, load_settings
 
 Verdict = Literal["good", "note", "bad"]
 
-# Nobody's: keys below it are asked for, and nothing is ever there.
+# Belongs to nobody: a file below it is asked for, and none ever exists.
 NO_TENANT = UUID(int=0)
 WORKER_VERBS = ("claim_next_job", "claim_jobs", "heartbeat_jobs", "complete_job", "fail_job", "settle_and_claim")
-# Signatures are good for five minutes; long before that something is wrong with a clock.
+# Signatures are valid for five minutes; a clock that is off by much less than that is already wrong.
 CLOCK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at, how it is, and what to do if it is not good."""
+    """What was checked, how it is, and what to do if it is not good."""
 
     what: str
     verdict: Verdict
@@ -36,11 +36,16 @@ class Finding:
 
 
 def examine(environment: Mapping[str, str] = os.environ, admin_url: str | None = None) -> Iterator[Finding]:
-    """One finding after the other; what cannot be looked at because of an earlier one is left out."""
+    """One finding after the other; what cannot be checked because of an earlier one is left out."""
     try:
         settings = load_settings(environment)
     except BadSetting as error:
-        yield Finding("settings", "bad", str(error), "Set it where the function or the worker runs; see the README.")
+        yield Finding(
+            "settings",
+            "bad",
+            str(error),
+            "Set it where the function or the worker runs; see docs/reference/settings.md.",
+        )
         return
     yield Finding("settings", "good", "can be read")
     yield callers(settings)
@@ -54,20 +59,20 @@ def examine(environment: Mapping[str, str] = os.environ, admin_url: str | None =
 def callers(settings: Settings) -> Finding:
     checks = {
         "a signature": settings.hmac_secret,
-        "a token of Google's": settings.oidc_audience,
+        "a Google token": settings.oidc_audience,
         "a bearer secret": settings.bearer_secret,
     }
     accepted = [name for name, setting in checks.items() if setting]
     if settings.open_on_loopback:
-        remedy = "Unset TICKWORK_OPEN_ON_LOOPBACK where others can reach the machine, above all behind a proxy."
-        return Finding("callers", "note", "anybody on this very machine is let in", remedy)
+        remedy = "Unset TICKWORK_OPEN_ON_LOOPBACK if others can reach the machine, especially behind a proxy."
+        return Finding("callers", "note", "any process on this machine may call", remedy)
     if not accepted:
         remedy = (
             "Set TICKWORK_HMAC_SECRET for pg_net, TICKWORK_OIDC_AUDIENCE and _EMAIL for Cloud Scheduler, "
-            "or TICKWORK_BEARER_SECRET for a cron of your own."
+            "or TICKWORK_BEARER_SECRET for your own cron."
         )
-        return Finding("callers", "bad", "a function would refuse everybody; a worker needs no caller", remedy)
-    return Finding("callers", "good", f"{' or '.join(accepted)} opens the door")
+        return Finding("callers", "bad", "a function would refuse every caller; a worker needs none", remedy)
+    return Finding("callers", "good", f"a function accepts {' or '.join(accepted)}")
 
 
 def database(settings: Settings) -> Iterator[Finding]:
@@ -75,7 +80,7 @@ def database(settings: Settings) -> Iterator[Finding]:
         connection = connect(settings.database_url, "tickwork doctor")
     except psycopg.Error as error:
         words = str(translated(error)).strip().splitlines()[0]
-        remedy = "Is TICKWORK_DATABASE_URL right? From most clouds Supabase is reached by its pooler only, port 6543."
+        remedy = "Is TICKWORK_DATABASE_URL right? Most clouds can reach Supabase only through its pooler, port 6543."
         yield Finding("database", "bad", words, remedy)
         return
     with connection:
@@ -95,14 +100,14 @@ def role(connection: Connection) -> Finding:
     ).fetchall()
     if row["is_mighty"]:
         remedy = "Give tickwork_worker a password and connect as that: alter role tickwork_worker password '…'"
-        return Finding("role", "note", f"{row['name']} is past row-level security", remedy)
-    return Finding("role", "good", f"connected as {row['name']}, which row-level security holds")
+        return Finding("role", "note", f"{row['name']} bypasses row-level security", remedy)
+    return Finding("role", "good", f"connected as {row['name']}, which is subject to row-level security")
 
 
 def schema(settings: Settings) -> Finding:
     own = Database(settings.database_url, "tickwork doctor")
     try:
-        return Finding("schema", "good", f"of version {check_schema(own)}")
+        return Finding("schema", "good", f"version {check_schema(own)}")
     except Error as error:
         return Finding("schema", "bad", str(error), str(getattr(error, "hint", "") or "Run `tickwork migrate`."))
     finally:
@@ -110,7 +115,7 @@ def schema(settings: Settings) -> Finding:
 
 
 def sure(finding: Finding, then: Callable[[Connection], Finding], connection: Connection) -> Iterator[Finding]:
-    """The finding, and what can be looked at only if it is good."""
+    """The finding, and the checks that are only possible if it is good."""
     yield finding
     if finding.verdict == "good":
         yield then(connection)
@@ -133,7 +138,7 @@ def clock(connection: Connection) -> Finding:
     (row,) = connection.execute("select extract(epoch from clock_timestamp())::float as now").fetchall()
     apart = abs(row["now"] - (before + time.time()) / 2)
     if apart > CLOCK_SECONDS:
-        remedy = "Have both synchronized. Signatures are refused when clocks are five minutes apart."
+        remedy = "Synchronize both clocks. Signatures are refused if they differ by five minutes."
         return Finding("clock", "bad", f"this machine and the database are {apart:.0f} s apart", remedy)
     return Finding("clock", "good", f"within {max(apart, 0.1):.1f} s of the database's")
 
@@ -141,22 +146,24 @@ def clock(connection: Connection) -> Finding:
 def pooler(connection: Connection) -> Finding:
     if is_direct(connection):
         words = "a direct connection: fine for workers"
-        remedy = "For functions, which come and go, use a pooler in transaction mode: port 6543 at Supabase."
+        remedy = "For functions, which come and go, use a pooler in transaction mode: on Supabase, port 6543."
         return Finding("pooler", "note", words, remedy)
-    return Finding("pooler", "good", "a pooler is in between, and nothing relies on its sessions")
+    return Finding("pooler", "good", "through a pooler, and nothing relies on its sessions")
 
 
 def vault(settings: Settings) -> Finding:
-    """Asks for a file that is not there: whoever says so could be reached, and knows us."""
+    """Asks for a file that does not exist: a vault that says so can be reached and accepts our key."""
     from tickwork.tools.vault import open_vault
 
     if settings.vault_url is None:
-        return Finding("vault", "note", "none is set; documents need one", "Set TICKWORK_VAULT_URL.")
+        return Finding("vault", "note", "not set; documents need one", "Set TICKWORK_VAULT_URL.")
     try:
         if settings.vault_url.startswith("file:") and not can_be_written(
             Path(settings.vault_url.removeprefix("file:"))
         ):
-            return Finding("vault", "bad", "the folder cannot be written", "Make it, for the user that runs this.")
+            return Finding(
+                "vault", "bad", "the folder is not writable", "Create it, writable for the user that runs this."
+            )
         with open_vault(settings.vault_url, NO_TENANT, settings.vault_key).read(f"tenant/{NO_TENANT}/doctor") as pieces:
             next(pieces, None)
     except JobError as error:
@@ -169,13 +176,13 @@ def vault(settings: Settings) -> Finding:
 
 def secrets(settings: Settings) -> Finding:
     if settings.secret_key is None:
-        words = "without a key: imports, webhooks and http_request need Supabase Vault then"
+        words = "without a key: imports, webhooks and http_request then need Supabase Vault"
         return Finding("secrets", "note", words, "Set TICKWORK_SECRET_KEY: openssl rand -base64 32")
-    return Finding("secrets", "good", "are sealed with a key")
+    return Finding("secrets", "good", "sealed with a key")
 
 
 def can_be_written(folder: Path) -> bool:
-    """Whether files can be put there; a folder that is missing is made with the first one."""
+    """Whether files can be stored there; a missing folder is created with the first one."""
     while not folder.exists():
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK)
@@ -185,9 +192,9 @@ def unstructured(settings: Settings) -> Finding:
     from tickwork.tools.outbound import http
 
     if not settings.unstructured_url and not settings.unstructured_api_key:
-        return Finding("unstructured", "good", "not set up: documents are read by the local engine")
+        return Finding("unstructured", "good", "not set up: the local engine extracts all documents")
     url = (settings.unstructured_url or "https://api.unstructuredapp.io").rstrip("/")
-    # Whoever set the URL chose the network that it is in.
+    # The operator who set the URL has chosen its network.
     policy = http.Policy(allow_http=True, private=(ip_network("0.0.0.0/0"), ip_network("::/0")))
     try:
         answer = http.request("GET", f"{url}/general/docs", policy=policy)
@@ -202,12 +209,12 @@ def cron(admin_url: str | None) -> Finding:
     from tickwork.waking import pg_cron_status
 
     if admin_url is None:
-        words = "not looked at: it takes the role that ran the migrations"
-        return Finding("cron", "note", words, "Name its URL with --admin-url, or run `tickwork cron status`.")
+        words = "not checked: this needs the role that ran the migrations"
+        return Finding("cron", "note", words, "Pass its URL with --admin-url, or run `tickwork cron status`.")
     try:
         problems = pg_cron_status.status(admin_url).problems
     except Error as error:
         return Finding("cron", "bad", str(error), "Is --admin-url right?")
     if problems:
         return Finding("cron", "bad", problems[0], "`tickwork cron status` shows the rest." if problems[1:] else "")
-    return Finding("cron", "good", "ticks, and the functions answer")
+    return Finding("cron", "good", "ticks, and the functions respond")

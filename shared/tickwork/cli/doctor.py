@@ -22,11 +22,11 @@ MARKS = {"good": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "red
 @commands.command()
 def doctor(
     admin_url: Annotated[
-        str | None, typer.Option(help="Of the role that ran the migrations, to look at cron as well.")
+        str | None, typer.Option(help="URL with the role that ran the migrations, to check cron as well.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look at settings, database, vault and callers; say what to do."""
+    """Check settings, database, vault and callers; say what to do."""
     from tickwork_local.stack import find_stack
 
     given = dict(os.environ)
@@ -38,7 +38,7 @@ def doctor(
 
 
 def report(environment: Mapping[str, str], admin_url: str | None, as_json: bool) -> int:
-    """Print each finding as it is made; 1 if one of them is bad."""
+    """Print each finding as it comes; 1 if one of them is bad."""
     findings = examine(environment, admin_url)
     if as_json:
         listed = [vars(finding) for finding in findings]

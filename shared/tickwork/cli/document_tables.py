@@ -13,7 +13,7 @@ def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> 
     columns = ("document", "text", "type", "confidence", "pages", "chunks", "note")
     table = plain_table(*(["id"] if with_ids else []), *columns)
     for row in rows:
-        state = row["extraction_status"] or "not asked for"
+        state = row["extraction_status"] or "not requested"
         colour = {"done": "green", "failed": "red", "running": "yellow"}.get(state, "cyan")
         sure = "" if row["doc_type_confidence"] is None else f"{row['doc_type_confidence']:.0%}"
         error = row["error_code"] or "" if state == "failed" else ""
@@ -43,7 +43,7 @@ def hit_table(hits: Sequence[dict[str, Any]]) -> Table:
 
 
 def marked(snippet: str) -> Text:
-    """The snippet with its hits in bold. Nothing in it is read as markup."""
+    """The snippet with its hits in bold. None of it is interpreted as markup."""
     text = Text(no_wrap=True, overflow="ellipsis")
     for number, part in enumerate(printable(" ".join(snippet.split())).replace("»", "«").split("«")):
         text.append(part, "bold yellow" if number % 2 else None)

@@ -1,4 +1,4 @@
-"""The commands on documents: list, add, correct, search."""
+"""The commands for documents: list, add, correct, search."""
 
 from pathlib import Path
 from typing import Annotated
@@ -48,16 +48,17 @@ def add_documents(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…")],
     tenant: OfTenant,
     engine: Annotated[
-        str, typer.Option(help="local, or unstructured_fast or unstructured_hires, which send the file away.")
+        str,
+        typer.Option(help="local, or unstructured_fast or unstructured_hires, which send the file to a third party."),
     ] = "local",
     consent: Annotated[
-        bool, typer.Option("--consent", help="Whoever may decide it agrees to sending it away.")
+        bool, typer.Option("--consent", help="Confirms consent to sending the file to a third party.")
     ] = False,
-    wait: Annotated[float, typer.Option(min=0, help="For how many seconds to wait for the text and the type.")] = 300,
+    wait: Annotated[float, typer.Option(min=0, help="How many seconds to wait for the text and the type.")] = 300,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put files into the vault, have them read and classified, and show what came of it."""
+    """Put files into the vault, have them extracted and classified, and show the result."""
     vault = connect.chosen_vault()
     client = connect.client(database_url)
     raise typer.Exit(upload(client, vault, files, tenant, engine, consent, wait, as_json))
@@ -66,22 +67,24 @@ def add_documents(
 @group.command("correct")
 def correct_document(
     document_id: Annotated[str, typer.Argument(help="As `tickwork documents` shows it.", metavar="ID")],
-    doc_type: Annotated[str, typer.Argument(help="What it really is, such as lease.", metavar="TYPE")],
+    doc_type: Annotated[str, typer.Argument(help="The correct type, such as lease.", metavar="TYPE")],
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Say what type a document really is; later ones of the tenant are classified accordingly."""
+    """Correct the type of a document; the classifier learns from it for this tenant."""
     documents = connect.client(database_url).documents
     document = documents.correct_document_type(arguments.document_id(document_id), doc_type)
-    print(f"{document['id']} is {document['doc_type']}. Later documents of the tenant like it lean towards that.")
+    print(
+        f"{document['id']} is {document['doc_type']}. Similar documents of the tenant will be classified accordingly."
+    )
 
 
 @commands.command()
 def search(
-    query: Annotated[str, typer.Argument(help='Words, "a phrase", -without, one or other.', metavar="QUERY")],
+    query: Annotated[str, typer.Argument(help='Words, "a phrase", -excluded, this or that.', metavar="QUERY")],
     tenant: Annotated[str, typer.Option(help="Id or name of a tenant.")],
     doc_type: DocType = None,
     limit: Annotated[int, typer.Option(min=1, max=100)] = 10,
-    skip: Annotated[int, typer.Option(min=0, max=1_000_000, help="How many hits to leave out: for the next page.")] = 0,
+    skip: Annotated[int, typer.Option(min=0, max=1_000_000, help="How many hits to skip, for the next page.")] = 0,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:

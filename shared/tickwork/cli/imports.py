@@ -1,4 +1,4 @@
-"""The command that imports from a cloud drive."""
+"""The command for imports from a cloud drive."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -27,14 +27,14 @@ commands = typer.Typer()
 def import_files(
     connector: Connector,
     path: Annotated[
-        str | None, typer.Argument(help="A folder there; by default the whole drive.", metavar="PATH")
+        str | None, typer.Argument(help="A folder of the drive; by default all of it.", metavar="PATH")
     ] = None,
-    files: Annotated[list[str] | None, typer.Option("--file", help="Just this one; can be given again.")] = None,
+    files: Annotated[list[str] | None, typer.Option("--file", help="Only this file; can be repeated.")] = None,
     wait: Wait = 3600,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring what is new in a cloud drive into the vault."""
+    """Import new files of a cloud drive into the vault."""
     client = connect.client(database_url)
     raise typer.Exit(run_import(client, connector, path, files or [], wait, as_json))
 
@@ -42,7 +42,7 @@ def import_files(
 def run_import(
     client: Client, given: str, path: str | None, files: Sequence[str], wait_seconds: float, as_json: bool
 ) -> int:
-    """Request an import and follow it, over all jobs that it takes; the exit code says whether all files came."""
+    """Request an import and follow it through all its jobs; the exit code says whether all files were imported."""
     connector = client.connectors.find(given)
     remote_path = path if path is not None or files else ""
     requested = client.connectors.request_import(connector["id"], remote_path, list(files) or None)
@@ -51,7 +51,7 @@ def run_import(
         try:
             jobs = list(chain(client, requested.id, progress, bar, time.monotonic() + wait_seconds))
         except (KeyboardInterrupt, Error):
-            print_error("the import goes on", f"`tickwork job {requested.id}` shows how far it is.")
+            print_error("the import continues", f"`tickwork job {requested.id}` shows its progress.")
             raise
     job, whole = jobs[-1], summed([each.result or {} for each in jobs])
     if as_json:
@@ -62,7 +62,7 @@ def run_import(
 
 
 def chain(client: Client, job_id: UUID, progress: Progress, bar: TaskID, give_up_at: float) -> Iterator[Job]:
-    """Each job of the import as it has ended; the last one perhaps has not."""
+    """Each job of the import once it has ended; the last one may not have."""
     following: UUID | None = job_id
     while following is not None:
         job = followed(client, following, progress, bar, give_up_at)
@@ -81,7 +81,7 @@ def tell(client: Client, job: Job, whole: dict[str, Any]) -> None:
     others = {"known": "known before", "unchanged": "unchanged", "skipped": "skipped", "failed": "failed"}
     counts = [f"{whole[f'{name}_count']} {words}" for name, words in others.items() if whole[f"{name}_count"]]
     size = f"{whole['imported_bytes'] / 1e6:,.1f} MB"
-    # Of one that failed for good there is nothing more to say, unless something came before.
+    # A failed import has nothing more to report, unless something was imported before it failed.
     if job.status == "done" or whole["imported_count"] or counts:
         print(", ".join([f"{whole['imported_count']} files imported ({size})", *counts]))
     for kind in ("skipped", "failed"):

@@ -14,10 +14,10 @@ from tickwork.client import Client
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Changed
 
-# What one look counts; of more it is said that there are so many or more.
+# How many are counted at most; beyond that the output says `or more`.
 MANY = 1000
 
-MaybeId = Annotated[str | None, typer.Argument(help="Id of a job; or say with the options which ones.", metavar="[ID]")]
+MaybeId = Annotated[str | None, typer.Argument(help="Id of a job, or use options to select several.", metavar="[ID]")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before changing many jobs.")]
 
 commands = typer.Typer()
@@ -28,7 +28,7 @@ def retry(
     job_id: MaybeId = None,
     run_at: RunAt = None,
     max_attempts: Annotated[
-        int | None, typer.Option(help="So many further ones, 1 to 25; by default what the type says.")
+        int | None, typer.Option(help="How many further attempts, 1 to 25; by default those of the type.")
     ] = None,
     tenant: Tenant = None,
     family: Family = None,
@@ -69,7 +69,7 @@ def reschedule(
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let jobs that are not running become due at another time."""
+    """Make jobs that are not running due at another time."""
     client = connect.client(database_url)
     chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
     due = arguments.point_in_time(client.database, run_at)
@@ -110,14 +110,16 @@ def cancel(
 def is_one(command: str, job_id: str | None, chosen: Mapping[str, Any]) -> bool:
     """Whether a single job is meant, and not all that match."""
     if (job_id is None) == (not chosen):
-        what = "an ID, or say which jobs with options" if job_id is None else "an ID or options, not both"
-        hint = f"Such as `tickwork {command} --type extract_document`; `tickwork {command} --help` lists the options."
+        what = "an ID, or options that select jobs" if job_id is None else "either an ID or options, not both"
+        hint = (
+            f"For example `tickwork {command} --type extract_document`; `tickwork {command} --help` lists the options."
+        )
         raise InvalidRequest(f"give {what}", hint=hint)
     return job_id is not None
 
 
 def confirmed(client: Client, verb: str, chosen: Mapping[str, Any], statuses: list[str], is_sure: bool) -> str:
-    """How many jobs match, once somebody has agreed to it."""
+    """How many jobs match, once the user has confirmed."""
     wanted = [chosen["status"]] if "status" in chosen else statuses
     found = sum(len(client.jobs.list_jobs(**{**chosen, "status": each}, max_jobs=MANY)) for each in wanted)
     count = f"{MANY} or more" if found >= MANY else str(found)
@@ -127,12 +129,12 @@ def confirmed(client: Client, verb: str, chosen: Mapping[str, Any], statuses: li
     which = f"{' or '.join(wanted)} jobs{' with ' if filters else ''}{filters}"
     print(f"{verb} {count} {which}? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise InvalidRequest("nothing was changed", hint="Answer y, or give --yes.")
+        raise InvalidRequest("nothing was changed", hint="Answer y, or pass --yes.")
     return count
 
 
 def changed(verb: Callable[..., Changed], arguments: Mapping[str, Any]) -> int:
-    """How many jobs were changed, portion by portion until none is left."""
+    """Change jobs batch by batch until none is left; returns how many."""
     total = 0
     while True:
         portion = verb(**arguments)

@@ -1,4 +1,4 @@
-"""Options that say which jobs are meant, and what they mean to the queue."""
+"""Options that select jobs, and how they become a filter."""
 
 from typing import Annotated, cast, get_args
 
@@ -16,7 +16,7 @@ InStatus = Annotated[str | None, typer.Option("--status", help=f"{', '.join(STAT
 Lane = Annotated[str | None, typer.Option(help="Such as connector:<id>.")]
 ErrorCode = Annotated[str | None, typer.Option(help="Such as TIMEOUT.")]
 CreatedAfter = Annotated[str | None, typer.Option(help="Such as 2027-01-31T08:00Z or '1 hour ago'.")]
-CreatedBefore = Annotated[str | None, typer.Option(help="Likewise; that time not included.")]
+CreatedBefore = Annotated[str | None, typer.Option(help="Likewise; excludes that time.")]
 RunAt = Annotated[str | None, typer.Option(help="Not before, such as 2027-01-31T08:00Z or '1 hour'.")]
 
 
@@ -31,9 +31,9 @@ def chosen_filters(
     created_after: str | None,
     created_before: str | None,
 ) -> JobFilter:
-    """What was given, as the queue takes it."""
+    """The options as a filter."""
     if status is not None and status not in STATUSES:
-        raise InvalidRequest(f"status: there is no status {status!r}", hint=f"It is one of {', '.join(STATUSES)}.")
+        raise InvalidRequest(f"status: there is no status {status!r}", hint=f"Use one of {', '.join(STATUSES)}.")
     values: JobFilter = {
         "tenant_id": None if tenant is None else client.tenants.find(tenant),
         "family": family,

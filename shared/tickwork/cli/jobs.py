@@ -1,4 +1,4 @@
-"""The commands on jobs: enqueue, list, show, bury."""
+"""The commands for jobs: enqueue, list, show, bury."""
 
 from typing import Annotated
 
@@ -19,14 +19,14 @@ def enqueue(
     tenant: OfTenant,
     payload: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
     priority: Annotated[
-        int | None, typer.Option(help="0 to 100; higher runs first. The default is that of the type.")
+        int | None, typer.Option(help="0 to 100; higher runs first. By default that of the type.")
     ] = None,
     run_at: RunAt = None,
-    idempotency_key: Annotated[str | None, typer.Option(help="A repeat returns the first job.")] = None,
-    dedupe_key: Annotated[str | None, typer.Option(help="At most one such job waits or runs.")] = None,
+    idempotency_key: Annotated[str | None, typer.Option(help="Repeating it returns the first job.")] = None,
+    dedupe_key: Annotated[str | None, typer.Option(help="At most one job with this key is queued or running.")] = None,
     lane: Lane = None,
-    max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default what the type says.")] = None,
-    correlation_id: Annotated[str | None, typer.Option(help="For finding related jobs.")] = None,
+    max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default that of the type.")] = None,
+    correlation_id: Annotated[str | None, typer.Option(help="To find related jobs.")] = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,7 +44,7 @@ def enqueue(
         max_attempts=max_attempts,
         correlation_id=correlation_id,
     )
-    say(job, as_json, "was there already and is" if job.deduplicated else "is")
+    say(job, as_json, "already existed and is" if job.deduplicated else "is")
 
 
 @commands.command()
@@ -57,14 +57,14 @@ def jobs(
     source: Annotated[str | None, typer.Option(help="manual, event, schedule or system.")] = None,
     error_code: ErrorCode = None,
     key: Annotated[
-        str | None, typer.Option(help="How an idempotency key, dedupe key or correlation id starts.")
+        str | None, typer.Option(help="Beginning of an idempotency key, dedupe key or correlation id.")
     ] = None,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
     finished_after: Annotated[str | None, typer.Option(help="Such as '1 hour ago'.")] = None,
-    finished_before: Annotated[str | None, typer.Option(help="Likewise; that time not included.")] = None,
-    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Instead of the newest.")] = False,
-    after: Annotated[str | None, typer.Option(help="The last id of the page before.")] = None,
+    finished_before: Annotated[str | None, typer.Option(help="Likewise; excludes that time.")] = None,
+    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Oldest first instead of newest first.")] = False,
+    after: Annotated[str | None, typer.Option(help="The last id of the previous page.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
@@ -111,5 +111,5 @@ def bury(
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give up a queued job: it is dead unless somebody retries it."""
+    """Bury a queued job: it stays dead unless somebody retries it."""
     say(connect.client(database_url).jobs.bury_job(arguments.job_id(job_id), reason), as_json)

@@ -12,7 +12,7 @@ from tickwork_local.webhook_receiver import Message, Receiver
 
 
 def listen_with(secret: str, port: int) -> None:
-    """For an endpoint that is there."""
+    """For an existing endpoint."""
     leave_on_signals()
     with Receiver(lambda: secret, print_message, port) as receiver:
         print(f"Listening on {receiver.url} Ctrl-C stops.", flush=True)
@@ -20,7 +20,7 @@ def listen_with(secret: str, port: int) -> None:
 
 
 def listen_for(webhooks: Webhooks, tenant_id: UUID, event_types: list[str] | None, port: int) -> None:
-    """With an endpoint of its own, which goes when it does."""
+    """With a temporary endpoint, which is removed at the end."""
     leave_on_signals()
     secrets: list[str] = []
     with Receiver(lambda: secrets[0], print_message, port) as receiver:
@@ -45,7 +45,7 @@ def leave_on_signals() -> None:
     def leave(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    # Also the first one: whoever is started in the background of a script has inherited that it is ignored.
+    # SIGINT too: a process started in the background of a script inherits that it is ignored.
     signal.signal(signal.SIGINT, leave)
     signal.signal(signal.SIGTERM, leave)
 

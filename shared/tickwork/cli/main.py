@@ -1,6 +1,6 @@
 """The command line. Each command does what its name says, and says what to do next when it cannot.
 
-A file of this folder has the commands on one resource, in its `commands`; listed in RESOURCES, they are there.
+Each file of this folder has the commands for one resource in its `commands`, and is listed in RESOURCES.
 """
 
 import sys
@@ -28,7 +28,7 @@ from tickwork.cli import (
     worker,
 )
 from tickwork.cli.output import print_error
-from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, Unavailable
+from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueError, Unavailable
 
 RESOURCES = (
     *(stack, database, jobs, job_changes, pauses, worker, doctor, tenants, documents, connectors, imports, classifier),
@@ -41,7 +41,7 @@ for resource in RESOURCES:
 
 
 def main() -> None:
-    """Errors of our own end in one line and what to do next; a traceback comes only with --debug."""
+    """Prints our own errors as one line and a hint; a traceback only with --debug."""
     is_debugging = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -69,7 +69,11 @@ def explained(error: Exception) -> tuple[str, str | None]:
         case NoSuchJob():
             return str(error), "`tickwork jobs` lists them."
         case NotAllowed(sqlstate="42501"):
-            return str(error), "Connect as the role that ran the migrations, with --database-url; workers use another."
+            hint = "Pass a --database-url with the role that ran the migrations; workers use a different one."
+            return str(error), hint
+        case QueueError(sqlstate="42P01" | "42883" | "3F000"):
+            hint = "Run `tickwork migrate URL`. Documents, webhooks and imports are modules: --with adds one."
+            return f"this database lacks what the command needs: {error}", hint
         case Error():
             return str(error), getattr(error, "hint", None)
         case TyperException():
@@ -78,7 +82,7 @@ def explained(error: Exception) -> tuple[str, str | None]:
         case OSError():
             return str(error), None
         case _:
-            return f"{type(error).__name__}: {error}", "This is a defect of tickwork. --debug shows where it is."
+            return f"{type(error).__name__}: {error}", "This is a bug in tickwork. --debug shows the traceback."
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""Options that many commands have."""
+"""Options shared by many commands."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +16,7 @@ Functions = Annotated[
         "--functions",
         envvar="TICKWORK_FUNCTIONS",
         show_envvar=False,
-        help="The folder of the functions; by default that of the repository.",
+        help="Folder of the functions; by default that of the repository.",
     ),
 ]
 Family = Annotated[str | None, typer.Option(help="Such as extract.")]

@@ -24,7 +24,7 @@ COLOURS = {
 
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
-# Of use to the queue and to nobody who reads.
+# Useful to the queue but not to readers.
 HIDDEN = ("lease_token", "lease_seconds", "timeout_seconds")
 
 
@@ -37,20 +37,20 @@ def as_json(value: Any) -> str:
 
 
 def print_table(table: Table) -> None:
-    """Cut nothing: lines that are too long are left to the terminal to break, which keeps ids whole when copied."""
+    """Does not cut anything: the terminal wraps long lines, so that ids stay whole when copied."""
     console = Console()
     width = Measurement.get(console, console.options.update_width(10_000), table).maximum
     Console(width=width, soft_wrap=True).print(table)
 
 
 def plain_table(*columns: str) -> Table:
-    """Without lines, so that there is room for ids, and other programs can read it."""
+    """Without borders, so that there is room for ids and other programs can read it."""
     return Table(*columns, box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
 
 
 def job_table(jobs: Iterable[Job]) -> Table:
     table = plain_table()
-    # An id is there to be copied: where the table is too wide, something else is cut.
+    # Ids are there to be copied: if the table is too wide, other columns are cut.
     table.add_column("id", no_wrap=True, min_width=36)
     table.add_column("status", no_wrap=True, min_width=len("running 1/4"))
     table.add_column("type", no_wrap=True)
@@ -62,12 +62,12 @@ def job_table(jobs: Iterable[Job]) -> Table:
 
 
 def one_line(text: str) -> Text:
-    # A Text is never read as markup, whatever a tenant wrote into it.
+    # A Text is never interpreted as markup, whatever a tenant wrote.
     return Text(printable(text), no_wrap=True, overflow="ellipsis")
 
 
 def note(job: Job) -> str:
-    """What there is to say beside the status, in a few words."""
+    """What else there is to say besides the status, in a few words."""
     match job.status:
         case "queued" if job.run_at > datetime.now(UTC):
             return f"due {soon(job.run_at)} {job.error_code or ''}".rstrip()
@@ -122,7 +122,7 @@ def print_attempt(attempt: Mapping[str, Any]) -> None:
 
 
 def print_lines(name: str, value: Any) -> None:
-    # What was logged needs no heading: it is what people look for.
+    # Log lines need no heading: they are what people look for.
     if name != "logs":
         print(f"  {name}")
     # The mark at the beginning tells them from lines of ours.
@@ -145,9 +145,9 @@ def moment(time: datetime) -> str:
 
 
 def printable(text: str) -> str:
-    """One line, without the characters that a terminal obeys or that turn the direction of writing.
+    """One line, without control characters and those that change the direction of writing.
 
-    Everything that others wrote goes through here, so that nothing of it looks like a line of ours.
+    Everything that others wrote goes through here, so that none of it looks like a line of ours.
     """
     return "".join(each if each.isprintable() else escaped(each) for each in text)
 

@@ -14,7 +14,7 @@ from tickwork.errors import InvalidRequest
 
 commands = typer.Typer()
 
-# The database counts no further.
+# The database stops counting there.
 MANY = 100
 
 
@@ -23,15 +23,15 @@ def pause(
     family: Family = None,
     type: Type = None,
     tenant: Tenant = None,
-    reason: Annotated[str | None, typer.Option(help="Shown to whoever asks why a job is not running.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Shown by explanations of why a job is not running.")] = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Let no job of a family, a type or a tenant start."""
+    """Stop jobs of a family, a type or a tenant from starting."""
     option, name = the_one("pause", family, type, tenant)
     client = connect.client(database_url)
     client.pauses.pause_jobs(family, type, None if tenant is None else client.tenants.find(tenant), reason)
-    print(f"No job of {option} {printable(name)} starts any more; those that run go on.")
-    print(f"`tickwork resume --{option} {printable(shlex.quote(name))}` ends that.")
+    print(f"No job of {option} {printable(name)} starts any more; running jobs continue.")
+    print(f"`tickwork resume --{option} {printable(shlex.quote(name))}` ends the pause.")
 
 
 @commands.command()
@@ -54,12 +54,12 @@ def resume(
 
 
 def the_one(command: str, family: str | None, type: str | None, tenant: str | None) -> tuple[str, str]:
-    """Which option was given, and what it said."""
+    """The option that was given, and its value."""
     options = {"family": family, "type": type, "tenant": tenant}
     given = [(option, name) for option, name in options.items() if name is not None]
     if len(given) != 1:
         what = "only one" if given else "one"
-        hint = f"Such as `tickwork {command} --tenant acme`; for two things run it twice."
+        hint = f"For example `tickwork {command} --tenant acme`; for two of them run it twice."
         raise InvalidRequest(f"give {what} of --family, --type and --tenant", hint=hint)
     return given[0]
 
@@ -89,7 +89,7 @@ def print_holds(rows: list[dict[str, Any]], tenants: Mapping[str, str]) -> None:
 
 
 def in_words(scope: str, tenants: Mapping[str, str]) -> str:
-    """A scope as people would say it, with the name of its tenant."""
+    """A scope in words, with the name of its tenant."""
     if not (found := re.fullmatch("tenant ([^ ]+)(?: family (.*?) lane (.*))?", scope, re.DOTALL)):
         return scope
     tenant_id, family, lane = found.groups()

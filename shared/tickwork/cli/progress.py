@@ -1,4 +1,4 @@
-"""Following a job until it has ended."""
+"""Follows a job until it has ended."""
 
 import time
 from uuid import UUID
@@ -39,10 +39,10 @@ def followed(client: Client, job_id: UUID, progress: Progress, bar: TaskID, give
 def explain_unfinished(client: Client, job: Job) -> None:
     if job.error_code == "REAUTHORIZE":
         print_error(
-            f"{job.error_code}: {job.error_message}", "`tickwork connectors renew CONNECTOR` takes a new token."
+            f"{job.error_code}: {job.error_message}", "`tickwork connectors renew CONNECTOR` replaces the token."
         )
     elif job.status in ENDINGS:
         print_error(f"{job.error_code}: {job.error_message}", f"`tickwork job {job.id}` shows more.")
     else:
         why = client.jobs.explain_job(job.id)
-        print_error(f"job {job.id} has not ended yet: {why}", f"`tickwork job {job.id}` shows how far it is.")
+        print_error(f"job {job.id} has not ended yet: {why}", f"`tickwork job {job.id}` shows its progress.")

@@ -1,4 +1,4 @@
-"""The commands on secrets that http_request may use: set, list, remove. A value never stands on the command line."""
+"""The commands for secrets that http_request may use: set, list, remove. A value is never on the command line."""
 
 import sys
 from getpass import getpass
@@ -14,11 +14,11 @@ from tickwork.families.webhook.http_request import REFERENCE, Secret
 from tickwork.tools.outbound.urls import host_in_ascii
 
 OWNER = "tenant"
-# A shorter one would be found in places where it only looks like itself.
+# A shorter one could match unrelated text when it is redacted.
 MIN_LENGTH = 8
 
 commands = typer.Typer()
-group = typer.Typer(help="Keep secrets of tenants, for http_request.", rich_markup_mode=None)
+group = typer.Typer(help="Manage secrets of tenants, for http_request.", rich_markup_mode=None)
 commands.add_typer(group, name="secrets")
 
 Name = Annotated[str, typer.Argument(help="Letters, digits, dots, dashes and underscores.", metavar="NAME")]
@@ -31,22 +31,22 @@ def set_secret(
     host: Annotated[
         list[str],
         typer.Option(
-            help="Who may get it by https, such as api.example.com, or http://127.0.0.1; several times, or * for all."
+            help="Host that may get it by https, such as api.example.com, or http://127.0.0.1; repeatable; * for all."
         ),
     ],
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Store a secret, read from standard input or asked for."""
+    """Store a secret, read from a prompt or standard input."""
     if not REFERENCE.fullmatch(f"{{{{secret:{name}}}}}"):
-        raise InvalidRequest(f"NAME: {name!r} has characters that no name of a secret has")
+        raise InvalidRequest(f"NAME: {name!r} contains characters that are not allowed")
     client = connect.client(database_url)
     tenant_id = client.tenants.find(tenant)
     value = (getpass("Its value: ") if sys.stdin.isatty() else sys.stdin.read()).strip()
     if len(value) < MIN_LENGTH or not value.isascii() or not value.isprintable():
-        raise InvalidRequest(f"the value must be {MIN_LENGTH} characters or longer, of ASCII and in one line")
-    hosts = [each if each.isascii() else host_in_ascii(each) for each in map(str.lower, host)]
+        raise InvalidRequest(f"value: must be one line of at least {MIN_LENGTH} ASCII characters")
+    hosts = [host_in_ascii(each) for each in host]
     client.secrets.store(tenant_id, OWNER, name, Secret(value=value, hosts=hosts).model_dump_json())
-    print(f"Stored. A header of http_request may say {{{{secret:{name}}}}}.")
+    print(f"Stored. Headers of http_request may contain {{{{secret:{name}}}}}.")
 
 
 @group.command("list")
@@ -65,10 +65,10 @@ def list_secrets(tenant: OfTenant, database_url: DatabaseUrl = None, as_json: As
 
 @group.command("remove")
 def remove_secret(name: Name, tenant: OfTenant, database_url: DatabaseUrl = None) -> None:
-    """Forget a secret."""
+    """Delete a secret."""
     client = connect.client(database_url)
     if not client.secrets.drop(client.tenants.find(tenant), OWNER, name):
         raise InvalidRequest(
             f"NAME: there is no secret {name!r}", hint="`tickwork secrets list --tenant …` shows their names."
         )
-    print("Forgotten.")
+    print("Deleted.")

@@ -1,4 +1,4 @@
-"""The commands on the local stack: up, demo, status, tick."""
+"""The commands for the local stack: up, demo, status, tick."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +32,7 @@ def up(
 
 @commands.command()
 def demo() -> None:
-    """Send jobs and documents through their life, and check them."""
+    """Run sample jobs and documents from start to finish, and check them."""
     from tickwork_local.demo import run_demo
 
     raise typer.Exit(run_demo(Path(f"{HOME}-demo")))
@@ -40,7 +40,7 @@ def demo() -> None:
 
 @commands.command()
 def status(as_json: AsJson = False) -> None:
-    """Say where the database and functions of the stack are."""
+    """Show the URLs of the database and functions of the stack."""
     from tickwork_local.stack import find_stack
 
     stack = find_stack(HOME)
@@ -56,7 +56,7 @@ def status(as_json: AsJson = False) -> None:
 
 @commands.command()
 def tick(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Do what cron does, once: reap leases, wake the functions."""
+    """Do what cron does, once: end expired leases, wake the functions."""
     from tickwork_local.stack import find_stack
     from tickwork_local.ticker import wake_all
 
@@ -67,7 +67,7 @@ def tick(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"reaped": reaped, "functions": reports})
     else:
-        print(f"{reaped} expired leases given back, {len(reports)} functions woken")
+        print(f"{reaped} expired leases ended, {len(reports)} functions woken")
         for report in reports:
             counts = ", ".join(f"{count} {what}" for what, count in report.items() if what != "family")
             print(f"{report['family']}: {counts}")

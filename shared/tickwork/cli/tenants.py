@@ -1,4 +1,4 @@
-"""The commands on tenants: list, add."""
+"""The commands for tenants: list, add."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`tickwork documents add`: put files into the vault, have them read, and wait for that."""
+"""`tickwork documents add`: puts files into the vault, has them extracted, and waits for the result."""
 
 import json
 import time
@@ -17,7 +17,7 @@ from tickwork.client import Client
 from tickwork.errors import Error, InvalidRequest
 from tickwork.tools.vault import open_vault
 
-# As the engines say.
+# The limit of the engines.
 MAX_FILE_BYTES = 50_000_000
 
 
@@ -31,7 +31,7 @@ def upload(
     wait_seconds: float,
     as_json: bool,
 ) -> int:
-    """Upload, have them read, and wait; the exit code says whether all of them were."""
+    """Upload, have them extracted, and wait; the exit code says whether all of them succeeded."""
     documents, tenant_id = client.documents, client.tenants.find(tenant)
     check_engine(client, engine, consent)
     for file in files:
@@ -47,8 +47,8 @@ def upload(
                 progress.advance(uploads)
             is_over = wait_for(client, ids, progress, time.monotonic() + wait_seconds)
         except (KeyboardInterrupt, Error):
-            added = f"{len(ids)} of {len(files)} files were added and go on"
-            print_error(added, "`tickwork documents` shows how far they are.")
+            added = f"{len(ids)} of {len(files)} files were added and are still being processed"
+            print_error(added, "`tickwork documents` shows their progress.")
             raise
     rows = {row["id"]: row for row in client.documents.overview(ids=ids, limit=len(ids))}
     ended = [rows[each] for each in ids]
@@ -63,18 +63,18 @@ def upload(
     if not is_over:
         print_error(
             f"not all of them are done after {wait_seconds:.0f} s",
-            "They go on: `tickwork documents` shows how far they are.",
+            "They are still being processed: `tickwork documents` shows their progress.",
         )
     return 0 if is_over and all(row["extraction_status"] == "done" for row in ended) else 1
 
 
 def check_file(file: Path) -> None:
     if file.is_dir():
-        raise InvalidRequest(f"FILE: {file} is a folder", hint=f"Its files are {file}/*")
+        raise InvalidRequest(f"FILE: {file} is a folder", hint=f"Pass its files: {file}/*")
     if not file.is_file():
         raise InvalidRequest(f"FILE: there is no file {file}")
     if file.stat().st_size > MAX_FILE_BYTES:
-        raise InvalidRequest(f"FILE: {file} is larger than 50 MB", hint="No engine reads such a file.")
+        raise InvalidRequest(f"FILE: {file} is larger than 50 MB", hint="No engine accepts files this large.")
 
 
 def check_engine(client: Client, engine: str, consent: bool) -> None:
@@ -83,16 +83,16 @@ def check_engine(client: Client, engine: str, consent: bool) -> None:
     chosen = next((row for row in found if row["key"] == engine), None)
     if chosen is None:
         raise InvalidRequest(
-            f"engine: there is no engine {engine!r}", hint=f"It is one of {', '.join(row['key'] for row in found)}."
+            f"engine: there is no engine {engine!r}", hint=f"Use one of {', '.join(row['key'] for row in found)}."
         )
     if chosen["needs_consent"] and not consent:
         raise InvalidRequest(
-            f"engine: {engine} sends the document to a third party", hint="Whoever may decide that agrees by --consent."
+            f"engine: {engine} sends the document to a third party", hint="Pass --consent if this has been agreed to."
         )
 
 
 def wait_for(client: Client, ids: list[UUID], progress: Progress, give_up_at: float) -> bool:
-    """Whether all were read, and classified, in time."""
+    """Whether all of them were extracted and classified in time."""
     bars = {id: progress.add_task("waiting", total=1.0) for id in ids}
     while True:
         rows = client.documents.overview(ids=ids, limit=len(ids))

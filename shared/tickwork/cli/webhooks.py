@@ -1,4 +1,4 @@
-"""The commands on webhooks: add, test, rotate, redeliver, listen."""
+"""The commands for webhooks: add, test, rotate, redeliver, listen."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ def list_endpoints(
 
 @group.command("list")
 def show_endpoints(tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """List endpoints, as the command without a verb does."""
+    """List webhook endpoints."""
     client = connect.client(database_url)
     rows = client.webhooks.overview(client.tenants.find(tenant) if tenant else None)
     if as_json:
@@ -62,24 +62,24 @@ def state_of(endpoint: dict[str, Any]) -> str:
         case "open":
             return f"down since {moment(endpoint['failing_since'])}, next probe {moment(endpoint['probe_at'])}"
         case "recovering":
-            return "is back, and gets its backlog slowly"
+            return "is back, and receives its backlog at a limited rate"
         case _:
             return f"{endpoint['failures']} failures in a row" if endpoint["failures"] else ""
 
 
 @group.command("add")
 def add(
-    url: Annotated[str, typer.Argument(help="Where events are posted to.", metavar="URL")],
+    url: Annotated[str, typer.Argument(help="URL that events are posted to.", metavar="URL")],
     tenant: OfTenant,
     event: Annotated[
-        list[str] | None, typer.Option(help="A type such as job.failed, or job.*; several times, or never for all.")
+        list[str] | None, typer.Option(help="A type such as job.failed, or job.*; can be repeated; by default all.")
     ] = None,
     description: Annotated[str, typer.Option(help="For people.")] = "",
-    prefix: Annotated[str, typer.Option(help="What the names of our own headers begin with.")] = "X-BPC-",
+    prefix: Annotated[str, typer.Option(help="Prefix of the names of our own headers.")] = "X-BPC-",
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add an endpoint, and show its secret, this once."""
+    """Add an endpoint, and show its secret once."""
     client = connect.client(database_url)
     check_url(url, connect.outbound_policy())
     tenant_id = client.tenants.find(tenant)
@@ -88,13 +88,13 @@ def add(
     if as_json:
         print_json({"id": row["id"], "url": url, "secret": secret})
         return
-    print(f"{row['id']} gets the events of {printable(tenant)}: {', '.join(event or []) or 'all of them'}.")
+    print(f"{row['id']} receives the events of {printable(tenant)}: {', '.join(event or []) or 'all'}.")
     print_secret(secret)
     print(f"`tickwork webhooks test {row['id']}` sends it an event.")
 
 
 def check_url(url: str, policy: Policy) -> None:
-    """What can be said without calling it; a name is looked up at every call."""
+    """Checks what can be checked without calling it; host names are resolved at every call."""
     parsed = parse(url)
     if parsed.scheme == "http" and not policy.allow_http:
         raise InvalidRequest("URL: must start with https://", hint="An operator can set TICKWORK_OUTBOUND_HTTP=true.")
@@ -105,16 +105,16 @@ def check_url(url: str, policy: Policy) -> None:
 
 
 RULES = {
-    "url_is_plain": "URL: must be one like https://example.com/hooks, without credentials, of at most 2,000 characters",
-    "event_types_are_types_or_beginnings": "--event: must be a type such as job.failed, or a beginning such as job.*",
-    "header_prefix_is_one": "--prefix: must be one like X-Acme-, and neither Webhook- nor Proxy-",
-    "description_is_at_most_500_characters": "--description: must be of at most 500 characters",
+    "url_is_plain": "URL: must look like https://example.com/hooks, without credentials, with at most 2,000 characters",
+    "event_types_are_types_or_beginnings": "--event: must be a type such as job.failed, or a prefix such as job.*",
+    "header_prefix_is_one": "--prefix: must look like X-Acme-, and be neither Webhook- nor Proxy-",
+    "description_is_at_most_500_characters": "--description: must have at most 500 characters",
 }
 
 
 @contextmanager
 def told_what_is_wrong() -> Iterator[None]:
-    """In the words of the command line, where a constraint speaks of columns."""
+    """In the terms of the command line instead of the columns of a constraint."""
     try:
         yield
     except QueueError as error:
@@ -125,12 +125,12 @@ def told_what_is_wrong() -> Iterator[None]:
 
 
 def print_secret(secret: str) -> None:
-    print(f"Its secret, which is shown only now: {secret}")
+    print(f"Its secret, which is not shown again: {secret}")
 
 
 @group.command("test")
 def send_test(endpoint_id: EndpointId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Send an event to an endpoint, whatever it listens to."""
+    """Send a test event to an endpoint, whatever its filters."""
     client = connect.client(database_url)
     delivery = client.webhooks.test_webhook(arguments.webhook_id(endpoint_id))
     if as_json:
@@ -142,7 +142,7 @@ def send_test(endpoint_id: EndpointId, database_url: DatabaseUrl = None, as_json
 @group.command("rotate")
 def rotate(
     endpoint_id: EndpointId,
-    overlap: Annotated[float, typer.Option(min=0, max=720, help="For how many hours both secrets are good.")] = 24,
+    overlap: Annotated[float, typer.Option(min=0, max=720, help="For how many hours both secrets are valid.")] = 24,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -153,19 +153,21 @@ def rotate(
         print_json({"id": endpoint_id, "secret": secret, "overlap_hours": overlap})
         return
     print_secret(secret)
-    print(f"For {overlap:g} hours the old one is good as well.")
+    print(f"For {overlap:g} hours the old one is valid as well.")
 
 
 @group.command("enable")
 def enable(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
     """Send events to an endpoint again."""
     row = change(endpoint_id, "active", database_url)
-    print(f"{row['id']} is active. `tickwork webhooks redeliver {row['id']} --since TIME` sends what it has missed.")
+    print(
+        f"{row['id']} is active. `tickwork webhooks redeliver {row['id']} --since TIME` sends the events it has missed."
+    )
 
 
 @group.command("disable")
 def disable(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
-    """Send an endpoint nothing more."""
+    """Stop sending events to an endpoint."""
     print(f"{change(endpoint_id, 'disabled', database_url)['id']} is disabled.")
 
 
@@ -183,7 +185,7 @@ def remove(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
 
 @group.command("deliveries")
 def deliveries(
-    endpoint_id: Annotated[str | None, typer.Argument(help="Of this endpoint only.", metavar="ID")] = None,
+    endpoint_id: Annotated[str | None, typer.Argument(help="Only this endpoint.", metavar="ID")] = None,
     status: Annotated[str | None, typer.Option(help="pending, delivered or failed.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 20,
     database_url: DatabaseUrl = None,
@@ -191,7 +193,7 @@ def deliveries(
 ) -> None:
     """List deliveries, the newest first."""
     if status not in (None, "pending", "delivered", "failed"):
-        raise InvalidRequest(f"status: there is no status {status!r}", hint="It is pending, delivered or failed.")
+        raise InvalidRequest(f"status: there is no status {status!r}", hint="Use pending, delivered or failed.")
     client = connect.client(database_url)
     rows = client.webhooks.deliveries(arguments.webhook_id(endpoint_id) if endpoint_id else None, status, limit)
     if as_json:
@@ -213,14 +215,15 @@ def deliveries(
 
 @group.command("redeliver")
 def redeliver(
-    id: Annotated[str, typer.Argument(help="Of a delivery, or, with --since, of an endpoint.", metavar="ID")],
+    id: Annotated[str, typer.Argument(help="Id of a delivery or, with --since, of an endpoint.", metavar="ID")],
     since: Annotated[
-        str | None, typer.Option(help="All of the endpoint since then, such as 2027-01-31T08:00Z or '-1 hour'.")
+        str | None,
+        typer.Option(help="All failed deliveries of the endpoint since then, such as 2027-01-31T08:00Z or '-1 hour'."),
     ] = None,
-    all: Annotated[bool, typer.Option("--all", help="With --since: also what was delivered.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="With --since: delivered ones as well.")] = False,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Make one delivery again, or all that failed since a time."""
+    """Repeat one delivery, or all that failed since a time."""
     client = connect.client(database_url)
     if since is None:
         delivery = client.webhooks.redeliver_webhook(arguments.webhook_id(id))
@@ -236,13 +239,13 @@ def redeliver(
 def listen(
     tenant: Tenant = None,
     event: Annotated[list[str] | None, typer.Option(help="With --tenant: which events, as for add.")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 picks a free one.")] = 0,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Receive webhooks on this machine, verify and print them.
 
-    With --tenant an endpoint is added for as long as it listens; without, it asks for the secret of one that is there
-    (or takes TICKWORK_WEBHOOK_SECRET).
+    With --tenant, a temporary endpoint is added while it listens. Without it, it asks for the secret of an existing
+    endpoint (or uses TICKWORK_WEBHOOK_SECRET).
     """
     if tenant is None:
         listen_with(known_secret(), port)

@@ -1,4 +1,4 @@
-"""The command that works: worker."""
+"""The command for the long-running worker."""
 
 import importlib.util
 import os
@@ -20,9 +20,9 @@ commands = typer.Typer()
 
 @commands.command()
 def worker(
-    family: Annotated[str, typer.Argument(help="Such as extract: a folder with a main.py.", metavar="FAMILY")],
+    family: Annotated[str, typer.Argument(help="Folder with a main.py, such as extract.", metavar="FAMILY")],
     batch: Annotated[
-        int, typer.Option(min=1, max=1000, help="How many jobs to hold at a time: many if they are small.")
+        int, typer.Option(min=1, max=1000, help="How many jobs to claim at a time: many if they are small.")
     ] = 1,
     functions: Functions = None,
     database_url: DatabaseUrl = None,
@@ -31,7 +31,7 @@ def worker(
     from tickwork.worker import Worker
     from tickwork_local.stack import FUNCTIONS, find_stack, own_outbound, own_secret_key
 
-    # The function reads it as well, when its handlers are loaded.
+    # The function reads it too, when its handlers are loaded.
     os.environ["TICKWORK_DATABASE_URL"] = connect.chosen_url(database_url, is_worker=True)
     if stack := find_stack(connect.HOME):
         os.environ.setdefault("TICKWORK_VAULT_URL", stack.vault_url)
@@ -52,7 +52,7 @@ def handlers_of(functions: Path, family: str) -> Handlers:
     source = functions / family / "main.py"
     if not source.exists():
         raise InvalidRequest(
-            f"FAMILY: there is no {source}", hint="Name the folder of your functions with --functions."
+            f"FAMILY: there is no {source}", hint="Pass the folder of your functions with --functions."
         )
     spec = importlib.util.spec_from_file_location(f"tickwork_function_{family}", source)
     assert spec is not None

@@ -1,6 +1,6 @@
-"""What an application does with the queue: `Client(Database(url)).jobs.enqueue_job(...)`.
+"""The client for applications: `Client(Database(url)).jobs.enqueue_job(...)`.
 
-One file for each resource; each is loaded when it is first used.
+One file per resource, loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Client:
-    """`secret_key` is what secrets are sealed with; without one they are kept in Supabase Vault, where there is one."""
+    """Secrets are sealed with `secret_key`; without one they are stored in Supabase Vault, if there is one."""
 
     def __init__(self, database: Database, secret_key: str | None = None) -> None:
         self.database = database

@@ -1,4 +1,4 @@
-"""Connectors and imports: one method per SQL function, of the same name, and some on the table of connectors."""
+"""Connectors and imports: one method per SQL function, with the same name, and some for the table of connectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Connectors:
     def add_connector(
         self, tenant_id: UUID, provider: str, name: str, extract: str | None = None, consent: bool = False
     ) -> UUID:
-        """A connector, still without a token: `keep_token` gives it one."""
+        """Adds a connector without a token; `keep_token` stores one."""
         (row,) = self._database.rows(
             """
             insert into public.connectors (tenant_id, provider, name, extract, consent_given_at, consent_given_by)
@@ -45,25 +45,25 @@ class Connectors:
         return id
 
     def keep_token(self, tenant_id: UUID, connector_id: UUID, refresh_token: str) -> None:
-        """Give it a refresh token, in place of the one it has."""
+        """Store its refresh token, replacing any earlier one."""
         owner = f"connector:{connector_id}"
         self._secrets.store(tenant_id, owner, "refresh_token", refresh_token)
-        # One that was got with the old token may be somebody else's.
+        # An access token obtained with the old one may belong to another account.
         self._secrets.drop(tenant_id, owner, "access_token")
 
     def remove_connector(self, connector_id: UUID) -> None:
-        """Its tokens go with it, and what it has imported stays."""
+        """Deletes its tokens too; imported documents stay."""
         self._database.rows("delete from public.connectors where id = %(id)s returning id", {"id": connector_id})
 
     def watch_connector(self, connector_id: UUID, url: str) -> None:
-        """Where its provider shall send notifications; the job watch_connector tells it so."""
+        """Set where its provider is to send notifications; the job watch_connector subscribes to them."""
         self._database.rows(
             "update public.connectors set watch_url = %(url)s where id = %(id)s returning id",
             {"id": connector_id, "url": url},
         )
 
     def find(self, name_or_id: str) -> DictRow:
-        """The one connector that is called so."""
+        """The only connector with this id or name."""
         rows = self._database.rows(
             "select * from public.connectors where id::text = lower(%(given)s) or name = %(given)s",
             {"given": name_or_id},
@@ -75,7 +75,7 @@ class Connectors:
         return rows[0]
 
     def is_named(self, tenant_id: UUID, name: str) -> bool:
-        """Whether the tenant has one of this name."""
+        """Whether the tenant has a connector with this name."""
         known = "select from public.connectors where tenant_id = %(tenant_id)s and name = %(name)s"
         return bool(self._database.rows(known, {"tenant_id": tenant_id, "name": name}))
 
@@ -88,7 +88,7 @@ class Connectors:
               (select count(*) from public.connector_folders where connector_id = connectors.id) as folders,
               (select count(*) from public.imported_items where connector_id = connectors.id) as files
             from public.connectors
-            join public.organizations on organizations.id = connectors.tenant_id
+            join tickwork.organizations on organizations.id = connectors.tenant_id
             where %(tenant_id)s::uuid is null or connectors.tenant_id = %(tenant_id)s
             order by connectors.created_at, connectors.id
             """,
@@ -104,7 +104,7 @@ class Connectors:
     ) -> EnqueuedJob:
         from tickwork.jobs.rows import EnqueuedJob
 
-        # A repeat after a broken connection returns the job that is there.
+        # Repeating it after a broken connection returns the existing job.
         (row,) = call(
             self._database,
             "request_import",
@@ -116,7 +116,7 @@ class Connectors:
         return EnqueuedJob(**row)
 
     def next_import(self, job: Job) -> UUID | None:
-        """The job that goes on with an import where this one has left it."""
+        """The job that continues an import where this one stopped."""
         rows = self._database.rows(
             "select id from public.jobs where source_ref = %(id)s and type = %(type)s",
             {"id": str(job.id), "type": job.type},
@@ -126,7 +126,7 @@ class Connectors:
     def note_changes(
         self, provider: str, account_ids: Sequence[str] = (), connector_ids: Sequence[UUID | str] = ()
     ) -> None:
-        """Let those connectors be imported that a verified notification is about."""
+        """Enqueue imports for the connectors that a verified notification is about."""
         call(
             self._database,
             "note_changes",

@@ -1,4 +1,4 @@
-"""Documents, as an application sees them: put into the vault, have them read, find them again."""
+"""Documents: put them into the vault, have them extracted, find them again."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ BLOCK = 1 << 20
 
 
 class Documents:
-    """One method per SQL function, of the same name, and two that take files and rows."""
+    """One method per SQL function, with the same name, and two that take files and rows."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, vault: Vault, tenant_id: UUID, file: Path) -> DictRow:
-        """Put a file into the vault and register it. The name is kept, but only as a name."""
+        """Put a file into the vault and register it. Its name is stored but never becomes part of a path."""
         size, sha256 = measure(file)
         key = document_key(tenant_id, file.name)
         vault.write(key, blocks(file), mime_type_of(file.name))
@@ -70,11 +70,11 @@ class Documents:
         )
 
     def engines(self) -> list[DictRow]:
-        """What can read documents, and whether that needs consent."""
+        """The extraction engines, and whether they need consent."""
         return self._database.rows("select * from public.extraction_engines order by key", {})
 
     def are_being_classified(self, ids: list[UUID]) -> bool:
-        """Whether one of them is, or waits for it."""
+        """Whether one of them is being classified, or waiting for it."""
         return bool(
             self._database.rows(
                 """

@@ -1,4 +1,4 @@
-"""Events: one method per SQL function, of the same name."""
+"""Events: one method per SQL function, with the same name."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -16,11 +16,11 @@ class Events:
     def emit_event(
         self, tenant_id: UUID | str, type: str, aggregate: str | None = None, payload: Json | None = None
     ) -> UUID:
-        """Say that something happened; whoever wants to hear of it will. Returns the event's id."""
+        """Emit an event for the endpoints that want it. Returns its id."""
         (row,) = call(
             self._database,
             "emit_event",
-            # A repeat after a broken connection might say everything twice.
+            # Repeating it after a broken connection might emit the event twice.
             repeatable=False,
             tenant_id=tenant_id,
             type=type,

@@ -1,4 +1,4 @@
-"""Which jobs are meant, where many are changed at once."""
+"""Filters for changing many jobs at once."""
 
 from datetime import datetime
 from typing import TypedDict
@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 class JobFilter(TypedDict, total=False):
-    """All of what is given has to hold."""
+    """A job matches if all conditions that are given hold."""
 
     tenant_id: UUID | str | None
     family: str | None

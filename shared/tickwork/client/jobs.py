@@ -1,4 +1,4 @@
-"""Jobs, as an application sees them: one method per SQL function, of the same name, and two that read a job's rows."""
+"""Jobs: one method per SQL function, with the same name, and two that read a job's rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tickwork.jobs.rows import Changed, EnqueuedJob, Job, Receipt
 
 Time = datetime | str | None
 
-# How often whoever waits for a job looks at it, should nothing be announced to him.
+# How often a job that is waited for is read, in case nothing is announced.
 LOOK_SECONDS = 3.0
 
 
@@ -59,7 +59,7 @@ class Jobs:
             "enqueue_job",
             # One column to read instead of 33.
             columns="to_json(enqueue_job)::text as job",
-            # Without a key a repeat after a broken connection might enqueue the job twice.
+            # Without a key, repeating it after a broken connection might enqueue the job twice.
             repeatable=idempotency_key is not None,
             tenant_id=tenant_id,
             type=type,
@@ -69,8 +69,8 @@ class Jobs:
         return EnqueuedJob.model_validate_json(row["job"])
 
     def enqueue_jobs(self, jobs: Sequence[Json]) -> list[Receipt]:
-        """Enqueue all of them or none; a receipt for each, in their order."""
-        # Whole rows of a thousand jobs take longer to read than to write.
+        """Enqueue all of them or none; returns a receipt for each, in their order."""
+        # The whole rows of a thousand jobs would take longer to read than to write.
         columns = "id, deduplicated"
         rows = call(self._database, "enqueue_jobs", columns=columns, repeatable=False, jobs=as_given(jobs))
         return [Receipt(**row) for row in rows]
@@ -98,11 +98,11 @@ class Jobs:
         max_jobs: int = 1000,
         **chosen: Unpack[JobFilter],
     ) -> Changed:
-        """Retry what is failed or dead; what is cancelled only if that is the status asked for."""
+        """Retry failed and dead jobs; cancelled ones only if that is the status asked for."""
         return self._change_many("retry_jobs", run_at=run_at, max_attempts=max_attempts, max_jobs=max_jobs, **chosen)
 
     def reschedule_jobs(self, run_at: datetime | str, *, max_jobs: int = 1000, **chosen: Unpack[JobFilter]) -> Changed:
-        """Move what is queued, or has the status asked for, to another time."""
+        """Make queued jobs, or those with the status asked for, due at another time."""
         return self._change_many("reschedule_jobs", run_at=run_at, max_jobs=max_jobs, **chosen)
 
     def list_jobs(
@@ -152,9 +152,9 @@ class Jobs:
         return self._database.rows(query, {"job_id": job_id})
 
     def wait_for_job(self, job_id: UUID | str, timeout_seconds: float = 60.0) -> Job:
-        """The job once it has ended: at once if it was enqueued with notify, or else within a few seconds."""
+        """The job once it has ended: immediately if it was enqueued with notify, otherwise within a few seconds."""
         give_up_at = time.monotonic() + timeout_seconds
-        # Listens before it looks: what ends in between is announced.
+        # Listens before it reads: if the job ends in between, that is announced.
         with listening(self._database, "tickwork_done") as listener:
             while (job := self.get(job_id)).finished_at is None:
                 seconds_left = give_up_at - time.monotonic()
@@ -169,6 +169,6 @@ class Jobs:
         return Job(**row)
 
     def _change_many(self, function: str, /, **arguments: Any) -> Changed:
-        # A repeat after a broken connection might change others than those it was limited to.
+        # Repeating it after a broken connection might change more jobs than max_jobs.
         (row,) = call(self._database, function, repeatable=False, **arguments)
         return Changed(**row)

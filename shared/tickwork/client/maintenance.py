@@ -1,4 +1,4 @@
-"""What keeps the queue in order: one method per SQL function, of the same name."""
+"""Maintenance of the queue: one method per SQL function, with the same name."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ class Maintenance:
         return int(call(self._database, "reap_expired_leases")[0]["reap_expired_leases"])
 
     def rebuild_queue(self) -> int:
-        """Make what the queue goes by anew from the jobs, after a restore; how many are queued."""
+        """Rebuild the queue's own tables from the jobs, after a restore; returns how many are queued."""
         return int(call(self._database, "rebuild_queue", repeatable=False)[0]["rebuild_queue"])
 
     def purge_jobs(self, older_than: timedelta, batch_size: int = 1000) -> int:

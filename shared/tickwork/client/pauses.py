@@ -1,4 +1,4 @@
-"""What keeps jobs from starting: one method per SQL function, of the same name."""
+"""Pauses, and holds and limits of lanes: one method per SQL function, with the same name."""
 
 from datetime import datetime
 from uuid import UUID
@@ -20,7 +20,7 @@ class Pauses:
         tenant_id: UUID | str | None = None,
         reason: str | None = None,
     ) -> None:
-        """Let no job of one family, type or tenant start until `resume_jobs`."""
+        """Stop jobs of one family, type or tenant from starting until `resume_jobs`."""
         call(self._database, "pause_jobs", family=family, type=type, tenant_id=tenant_id, reason=reason)
 
     def resume_jobs(
@@ -31,7 +31,7 @@ class Pauses:
     def hold_lane(
         self, family: str, tenant_id: UUID | str, lane: str, held_until: datetime | str, reason: str | None = None
     ) -> None:
-        """Let no job of the lane start before that time."""
+        """Stop jobs of the lane from starting before that time."""
         call(
             self._database,
             "hold_lane",
@@ -53,7 +53,7 @@ class Pauses:
         max_running: int | None = None,
         starts_per_minute: int | None = None,
     ) -> None:
-        """Give a lane limits of its own; without any it has none."""
+        """Set the limits of a lane; None removes them."""
         call(
             self._database,
             "limit_lane",

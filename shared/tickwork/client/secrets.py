@@ -1,4 +1,4 @@
-"""Secrets of tenants, as the service keeps them: of whom they are is their owner, such as tenant or connector:<id>."""
+"""Secrets of tenants, as the service manages them. Their owner is what they belong to: tenant or connector:<id>."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -17,17 +17,17 @@ class Secrets:
         self._store = store
 
     def store(self, tenant_id: UUID, owner: str, name: str, value: str, expires_at: datetime | None = None) -> None:
-        """Put a secret in; it takes the place of one of the same name."""
+        """Store a secret, replacing one with the same name."""
         self._database.rows(STORE, self._store.row(tenant_id, owner, name, value, expires_at))
 
     def store_within(self, connection: Connection, tenant_id: UUID, owner: str, name: str, value: str) -> None:
-        """The same, in a transaction that is open."""
+        """The same, in an open transaction."""
         connection.execute(STORE, self._store.row(tenant_id, owner, name, value))
 
     def set_aside(
         self, connection: Connection, tenant_id: UUID, owner: str, name: str, new_name: str, overlap: timedelta
     ) -> None:
-        """Give a secret another name, under which it is valid for a while longer."""
+        """Rename a secret, so that it stays valid for a while longer."""
         connection.execute(
             "select tickwork.rename_secret(%s, %s, %s, %s, clock_timestamp() + %s::interval)",
             [tenant_id, owner, name, new_name, overlap],
@@ -39,7 +39,7 @@ class Secrets:
         return self._database.rows(query, {"tenant_id": tenant_id, "owner": owner})
 
     def drop(self, tenant_id: UUID, owner: str, name: str) -> bool:
-        """Whether there was one of this name."""
+        """Returns whether there was one with this name."""
         (row,) = self._database.rows(
             "select tickwork.drop_secrets(%(tenant_id)s, %(owner)s, %(name)s) as dropped",
             {"tenant_id": tenant_id, "owner": owner, "name": name},

@@ -19,7 +19,7 @@ class Tenants:
         if not name.strip():
             raise InvalidRequest("name: must not be empty")
         if self._database.rows("select from public.organizations where name = %(name)s", {"name": name}):
-            raise InvalidRequest(f"name: there is a tenant {name!r} already", hint="`tickwork tenants` lists them.")
+            raise InvalidRequest(f"name: there is already a tenant {name!r}", hint="`tickwork tenants` lists them.")
         (row,) = self._database.rows(
             "insert into public.organizations (name) values (%(name)s) returning id, name",
             {"name": name},
@@ -28,7 +28,7 @@ class Tenants:
         return row
 
     def find(self, name_or_id: str) -> UUID:
-        """The id of the one tenant that is called so."""
+        """The id of the only tenant with this id or name."""
         known = "select id from public.organizations where name = %(given)s or id::text = lower(%(given)s)"
         rows = self._database.rows(known, {"given": name_or_id})
         if len(rows) != 1:

@@ -1,7 +1,7 @@
-"""Webhook endpoints and deliveries, as an operator or an application's backend keeps them.
+"""Webhook endpoints and deliveries, for an operator or an application's backend.
 
-One method per SQL function, of the same name, and those that keep the rows of endpoints. A secret is told once, when
-it is made.
+One method per SQL function, with the same name, and methods for the rows of endpoints. A secret is only returned
+when it is created.
 """
 
 from datetime import datetime, timedelta
@@ -38,7 +38,7 @@ class Webhooks:
         description: str = "",
         header_prefix: str = "X-BPC-",
     ) -> tuple[DictRow, str]:
-        """The new endpoint and its secret, which is nowhere to be read again."""
+        """The new endpoint and its secret, which cannot be read again."""
         endpoint_id, secret = uuid4(), new_secret()
         given = [endpoint_id, tenant_id, url, event_types or [], description, header_prefix]
 
@@ -51,7 +51,7 @@ class Webhooks:
         return self._database.transaction(work), secret
 
     def rotate(self, endpoint_id: UUID, overlap: timedelta) -> str:
-        """A new secret; what is sent is signed with the old one too until the overlap is over."""
+        """A new secret. Until the overlap is over, deliveries are signed with the old one too."""
         secret, owner = new_secret(), owner_of(endpoint_id)
 
         def work(connection: Connection) -> None:
@@ -68,11 +68,11 @@ class Webhooks:
         return self._one(CHANGE, {"id": endpoint_id, "status": status})
 
     def remove(self, endpoint_id: UUID) -> DictRow:
-        """Delete it, with its secrets, its deliveries and what waits for it."""
+        """Delete it, with its secrets, deliveries and queued jobs."""
         return self._one("delete from public.webhook_endpoints where id = %(id)s returning *", {"id": endpoint_id})
 
     def test_webhook(self, webhook_endpoint_id: UUID | str) -> DictRow:
-        # A repeat after a broken connection might send everything twice.
+        # Repeating it after a broken connection might send everything twice.
         return call(self._database, "test_webhook", repeatable=False, webhook_endpoint_id=webhook_endpoint_id)[0]
 
     def redeliver_webhook(self, webhook_delivery_id: UUID | str) -> DictRow:
@@ -109,7 +109,7 @@ def owner_of(endpoint_id: UUID) -> str:
 ENDPOINTS = """
     select webhook_endpoints.*, organizations.name as tenant
     from public.webhook_endpoints
-    join public.organizations on organizations.id = webhook_endpoints.tenant_id
+    join tickwork.organizations on organizations.id = webhook_endpoints.tenant_id
     where %(tenant_id)s::uuid is null or webhook_endpoints.tenant_id = %(tenant_id)s
     order by webhook_endpoints.created_at, webhook_endpoints.id
 """

@@ -1,4 +1,4 @@
-"""The one way to call a function of the schema public: by its name, and its parameters by theirs."""
+"""The only way to call a function of the schema public: by name, with named parameters."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -13,13 +13,13 @@ from tickwork.errors import InvalidRequest
 def call(
     database: Database, function: str, /, *, columns: str = "*", repeatable: bool = True, **arguments: Any
 ) -> list[DictRow]:
-    """The rows that it returns. What is not repeatable is not sent again when the connection turns out to be dead."""
+    """The rows that it returns. Only a repeatable call is sent again if the connection turns out to be dead."""
     check_integers(arguments)
     return database.rows(statement(function, tuple(arguments), columns), arguments, repeatable=repeatable)
 
 
 def call_within(connection: Connection, function: str, /, **arguments: Any) -> list[DictRow]:
-    """The same, in a transaction that is open."""
+    """The same, in an open transaction."""
     return connection.execute(statement(function, tuple(arguments)), arguments).fetchall()
 
 
@@ -30,6 +30,6 @@ def statement(function: str, arguments: tuple[str, ...], columns: str = "*") -> 
 
 def check_integers(arguments: Mapping[str, Any]) -> None:
     for name, value in arguments.items():
-        # The database would look for a function that takes larger numbers, and say that there is none.
+        # The database would look for a function with a larger number type, and report that there is none.
         if isinstance(value, int) and abs(value) >= 2**31:
             raise InvalidRequest(f"{name}: {value} is out of range, it must fit into 32 bits", sqlstate="TWARG")

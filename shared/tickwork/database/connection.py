@@ -1,4 +1,4 @@
-"""The connection of a process: shared by its threads, healed when it breaks, fit for a pooler."""
+"""The connection of a process: shared by its threads, reopened when it breaks, usable with a pooler."""
 
 import select
 import threading
@@ -17,19 +17,19 @@ from tickwork.errors import BY_SQLSTATE, InvalidRequest, QueueError, Unavailable
 Connection = psycopg.Connection[DictRow]
 T = TypeVar("T")
 
-# A connection that has run so many statements is worth asking whether it goes through a pooler.
+# After this many statements it pays to check whether a connection goes through a pooler.
 STATEMENTS_BEFORE_PREPARING = 20
-# After how many seconds without a word from the server a worker gives its statement up: as TCP does with a peer that
-# acknowledges nothing. A verb takes milliseconds.
+# After how many seconds without a response from the server a worker gives up its statement, as TCP does with a peer
+# that acknowledges nothing. A verb takes milliseconds.
 MAX_SILENCE_SECONDS = 30.0
 # How long to try to tell the server that nobody waits for a statement any more.
 CANCEL_SECONDS = 2.0
-# A session does not know a prepared statement, or knows another one by that name. It has executed nothing.
+# The session does not know a prepared statement, or knows another one by that name. Nothing was executed.
 MISTAKEN = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
 
 
 class Database:
-    """One connection for the verbs, which take turns on it, and a second one while a handler's transaction is open."""
+    """One connection for the verbs, which use it in turn, and a second one while a handler's transaction is open."""
 
     def __init__(self, url: str, name: str = "tickwork", max_silence: float = float("inf")) -> None:
         self.url = url
@@ -42,7 +42,7 @@ class Database:
         self._statements = 0
 
     def rows(self, query: str, parameters: Mapping[str, Any], *, repeatable: bool = True) -> list[DictRow]:
-        """Run one statement in a transaction of its own; once more if the connection turns out to be dead."""
+        """Run one statement in its own transaction; once more if the connection turns out to be dead."""
         with self._lock:
             for is_last in (not repeatable, True):
                 self._connection = self._healthy(self._connection, self._max_silence)
@@ -57,7 +57,7 @@ class Database:
         self._statements += 1
         if self._statements == STATEMENTS_BEFORE_PREPARING and is_direct(connection):
             connection.prepare_threshold = 0
-        # Made once: for every statement anew, it takes a fifth of the time that a short one does.
+        # Created once: creating it for every statement takes a fifth of the time of a short one.
         if self._cursor is None or self._cursor.connection is not connection:
             self._cursor = connection.cursor()
         try:
@@ -67,8 +67,8 @@ class Database:
             return self._cursor.execute(query, parameters).fetchall()
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction, once: nobody knows whether a commit whose answer got lost took place."""
-        # Not on the connection of the verbs: a heartbeat must not wait for what a handler does.
+        """Run `work` in one transaction, once: if the response to a commit is lost, it may have taken place."""
+        # Not on the connection of the verbs: a heartbeat must not wait for a handler.
         with self._lent() as connection:
             try:
                 with connection.transaction():
@@ -160,7 +160,7 @@ def connect(url: str, name: str, max_silence: float = float("inf")) -> Connectio
         url,
         autocommit=True,
         row_factory=dict_row,
-        # A transaction-mode pooler may send each statement to another session, which knows no prepared one.
+        # A transaction-mode pooler may send each statement to another session, which has not prepared it.
         prepare_threshold=None,
         application_name=name,
         connect_timeout=10,
@@ -172,13 +172,13 @@ def connect(url: str, name: str, max_silence: float = float("inf")) -> Connectio
 
 
 def is_direct(connection: Connection) -> bool:
-    """Whether nobody stands between: a pooler names a process of its own when it is connected to."""
+    """Whether there is no pooler in between: a pooler reports another process id when the connection is opened."""
     (row,) = connection.execute("select pg_backend_pid() as pid").fetchall()
     return bool(row["pid"] == connection.info.backend_pid)
 
 
 def translated(error: psycopg.Error) -> Exception:
-    """The error of ours that stands for what the database said."""
+    """Our error for an error of the database."""
     message = error.diag.message_primary or str(error).strip()
     if error.sqlstate in BY_SQLSTATE:
         if error.sqlstate == "22P05":
@@ -203,7 +203,7 @@ def is_unavailable(error: psycopg.Error) -> bool:
 
 
 def _was_hung_up(connection: Connection) -> bool:
-    # Between two statements the server has nothing to say, unless it closes the line.
+    # Between two statements the server sends nothing, unless it closes the connection.
     line = select.poll()
     line.register(connection.fileno(), select.POLLIN)
     return bool(line.poll(0))

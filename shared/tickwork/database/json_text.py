@@ -1,4 +1,4 @@
-"""Python values as JSON that the database takes."""
+"""Python values as JSON that the database accepts."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 
 
 def as_given(value: Any) -> str:
-    """What somebody wants enqueued goes in as it is, or not at all."""
+    """A payload is stored as it is, or not at all."""
     try:
         return as_text(value)
     except (ValueError, TypeError, RecursionError) as error:
@@ -18,7 +18,7 @@ def as_given(value: Any) -> str:
 
 
 def as_stored(value: Any) -> str | None:
-    """What a handler produced is stored without the characters that Postgres cannot hold."""
+    """What a handler produced is stored without the characters that Postgres cannot store."""
     if value is None:
         return None
     try:
@@ -27,7 +27,7 @@ def as_stored(value: Any) -> str | None:
             return text
     except (ValueError, TypeError, RecursionError):
         pass
-    # Hardly ever: cleaning everything takes longer than all the rest.
+    # Rarely needed: cleaning everything would take longer than all the rest.
     try:
         return as_text(storable(value))
     except (ValueError, TypeError, RecursionError) as error:
@@ -35,9 +35,9 @@ def as_stored(value: Any) -> str | None:
 
 
 def as_text(value: Any) -> str:
-    """JSON, which the database takes for what its parameter is."""
+    """JSON as text, which the database converts to the type of the parameter."""
     text = ENCODER.encode(value)
-    # Half a surrogate pair is no character.
+    # Half a surrogate pair is not a character.
     text.encode()
     return text
 

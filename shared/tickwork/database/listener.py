@@ -1,4 +1,4 @@
-"""Hears what the database announces."""
+"""Listens to notifications of the database."""
 
 import time
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tickwork.database.connection import Connection, Database, connect
 
 @contextmanager
 def listening(database: Database, channel: str) -> Iterator["Listener"]:
-    """A connection of its own, which hears what is announced from now on."""
+    """Its own connection, which receives what is announced from now on."""
     listener = Listener(database.url, f"{database.name} listener", channel)
     try:
         yield listener
@@ -20,7 +20,7 @@ def listening(database: Database, channel: str) -> Iterator["Listener"]:
 
 
 class Listener:
-    """Only a hint: behind a transaction-mode pooler nothing ever arrives, and without a connection neither."""
+    """Only a hint: behind a transaction-mode pooler, or without a connection, nothing ever arrives."""
 
     def __init__(self, url: str, name: str, channel: str) -> None:
         self._connection: Connection | None = None
@@ -31,7 +31,7 @@ class Listener:
             self.close()
 
     def wait_for(self, payload: str, seconds: float) -> None:
-        """Until that is announced, or so many seconds have passed."""
+        """Waits until that is announced, or for that many seconds."""
         until = time.monotonic() + seconds
         try:
             if self._connection and not self._connection.closed:

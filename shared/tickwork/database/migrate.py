@@ -1,13 +1,16 @@
-"""Brings any Postgres from version 15 on to the current schema."""
+"""Brings a Postgres, version 15 or later, up to the current schema."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import psycopg
 
+from tickwork.database.adoption import Adopted, check_names, check_tables, settings_of
 from tickwork.database.connection import Connection, connect, translated
+from tickwork.database.modules import CHAPTERS, module_of, with_needs
 from tickwork.errors import InvalidRequest
 
-# Any number will do, as long as it is always the same: two migrations at once wait for each other.
+# Any number, as long as it never changes: of two concurrent migrations one waits for the other.
 LOCK = 7_469_636_875
 
 HISTORY = """
@@ -20,17 +23,82 @@ HISTORY = """
 """
 
 
-def migrate(url: str) -> list[str]:
-    """Apply what is missing, all of it or nothing, and answer the names of the files applied."""
+def migrate(
+    url: str,
+    modules: Iterable[str] | None = None,
+    tenants: Adopted | None = None,
+    members: Adopted | None = None,
+) -> list[str]:
+    """Apply all missing files or none, and return the names of the applied ones.
+
+    Without a choice of modules, those that the database has are brought up to date; a new database gets all.
+    """
+    settings = settings_of(tenants, members)
     try:
         with connect(url, "tickwork migrate") as connection, connection.transaction():
             check_version(connection)
             connection.execute("select pg_advisory_xact_lock(%s)", [LOCK])
             connection.execute(HISTORY)
-            files = [*stand_ins(connection), *sorted(folder("migrations").glob("*.sql"))]
-            return [file.stem for file in files if apply(connection, file)]
+            files = missing_files(connection, modules, chapters_left_out(connection, tenants, members))
+            check_tables(connection, tenants, members)
+            check_names(connection, files)
+            for setting, value in settings.items():
+                connection.execute("select set_config(%s, %s, true)", [setting, value])
+            files = [*stand_ins(connection), *files]
+            for file in files:
+                apply(connection, file)
+            return [file.stem for file in files]
     except psycopg.Error as error:
         raise translated(error) from error
+
+
+def chapters_left_out(connection: Connection, tenants: Adopted | None, members: Adopted | None) -> set[str]:
+    """The tables of tenants and members are created by the first migration, or never."""
+    row = connection.execute("select to_regnamespace('tickwork') is not null as is_migrated").fetchone()
+    if not row or not row["is_migrated"]:
+        return replaced_chapters(tenants, members)
+    if tenants or members:
+        hint = "Leave the option out: what the first run was told still holds."
+        raise InvalidRequest("--tenants: this database has its tables of tenants and members already", hint=hint)
+    return {"organizations", "memberships"}
+
+
+def replaced_chapters(tenants: Adopted | None, members: Adopted | None) -> set[str]:
+    return {name for name, table in (("organizations", tenants), ("memberships", members)) if table}
+
+
+def missing_files(connection: Connection, modules: Iterable[str] | None, left_out: set[str]) -> list[Path]:
+    rows = connection.execute("select version from supabase_migrations.schema_migrations").fetchall()
+    applied = {row["version"] for row in rows}
+    every = chapters(CHAPTERS)
+    installed = {module_of(file) for file in every if version_of(file) in applied}
+    wanted = with_needs([*installed, *(modules if modules is not None else [] if installed else CHAPTERS)])
+    return [file for file in chapters(wanted) if version_of(file) not in applied and name_of(file) not in left_out]
+
+
+def write_files(
+    target: Path, modules: Iterable[str], tenants: Adopted | None = None, members: Adopted | None = None
+) -> list[str]:
+    """The migrations as files in a folder, for those who apply theirs with the Supabase CLI."""
+    left_out = replaced_chapters(tenants, members)
+    settings = [f"set {name} = '{value}';\n" for name, value in settings_of(tenants, members).items()]
+    files = [file for file in chapters(with_needs(modules)) if name_of(file) not in left_out]
+    for file in files:
+        first = "".join(settings) if name_of(file) == "tenants_and_members" else ""
+        (target / file.name).write_text(first + file.read_text())
+    return [file.stem for file in files]
+
+
+def chapters(modules: Iterable[str]) -> list[Path]:
+    return [file for file in sorted(folder("migrations").glob("*.sql")) if module_of(file) in modules]
+
+
+def version_of(file: Path) -> str:
+    return file.stem.partition("_")[0]
+
+
+def name_of(file: Path) -> str:
+    return file.stem.partition("_")[2]
 
 
 def check_version(connection: Connection) -> None:
@@ -40,33 +108,28 @@ def check_version(connection: Connection) -> None:
 
 
 def stand_ins(connection: Connection) -> list[Path]:
-    """What Supabase brings along, where it is missing."""
+    """What Supabase provides, if it is missing."""
     row = connection.execute("select to_regnamespace('auth') is null as is_plain").fetchone()
     return [folder("local") / "stand_ins.sql"] if row and row["is_plain"] else []
 
 
-def apply(connection: Connection, file: Path) -> bool:
-    """Run one file unless it ran before; the Supabase CLI keeps its history in the same table."""
-    version, _, name = file.stem.partition("_")
-    if version.isdecimal():
-        inserted = connection.execute(
-            "insert into supabase_migrations.schema_migrations (version, name, statements) "
-            "values (%s, %s, %s) on conflict do nothing",
-            [version, name, [file.read_text()]],
-        )
-        if inserted.rowcount == 0:
-            return False
+def apply(connection: Connection, file: Path) -> None:
+    """Run one file and note it in the history that the Supabase CLI keeps too."""
     connection.execute(file.read_bytes())
-    return True
+    if version_of(file).isdecimal():
+        connection.execute(
+            "insert into supabase_migrations.schema_migrations (version, name, statements) values (%s, %s, %s)",
+            [version_of(file), name_of(file), [file.read_text()]],
+        )
 
 
 def edited_since(url: str) -> list[str]:
-    """The files that read differently from what was applied: until the first release they are edited in place."""
+    """The files that differ from what was applied: until the first release they are edited in place."""
     with connect(url, "tickwork migrate") as connection:
         rows = connection.execute("select version, statements from supabase_migrations.schema_migrations").fetchall()
     applied = {row["version"]: row["statements"] for row in rows}
     files = folder("migrations").glob("*.sql")
-    return sorted(file.stem for file in files if applied.get(file.stem.partition("_")[0]) != [file.read_text()])
+    return sorted(file.stem for file in files if applied.get(version_of(file)) != [file.read_text()])
 
 
 def folder(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""The connection that a handler gets: in a transaction that holds its job, so that the rows of its tenant are open."""
+"""The connection that a handler gets: in a transaction that holds its job, with access to the rows of its tenant."""
 
 import psycopg
 from psycopg.rows import DictRow

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tickwork.jobs.connection import Connection
     from tickwork.jobs.rows import ClaimedJob
 
-# Runs something in a transaction that holds the job.
+# Runs a function in a transaction that holds the job.
 UnderLease = Callable[[Callable[["Connection"], Any]], Any]
 
 P = TypeVar("P", bound="BaseModel")
@@ -46,20 +46,20 @@ class Tools:
         self._lines: deque[str] | None = None
 
     def progress(self, done: float, message: str | None = None) -> None:
-        """Say how much is done, from 0 to 1; raises Interrupted if the attempt is to stop."""
-        # Compared this way round, what is no number counts as nothing done.
+        """Report progress, from 0 to 1; raises Interrupted if the attempt has to stop."""
+        # In this order, NaN counts as 0.
         share = min(float(done), 1.0) if float(done) >= 0 else 0.0
         self.latest_progress = (share, None if message is None else str(message))
         self.check()
 
     def check(self) -> None:
-        """Raise Interrupted if the attempt is to stop: call it wherever long work can be left."""
+        """Raise Interrupted if the attempt has to stop: call it wherever long work can be interrupted."""
         if self._is_stopped:
             raise Interrupted(self._reason)
 
     def wait(self, seconds: float) -> None:
-        """Sleep, but not past the moment when the attempt is to stop."""
-        # Made only where somebody waits: it takes as long as all the rest of the tools together.
+        """Sleep, but not beyond the moment when the attempt has to stop."""
+        # Created only if it is used: it takes as long as all other tools together.
         self._stop = threading.Event()
         self.check()
         self._stop.wait(seconds)
@@ -76,20 +76,20 @@ class Tools:
         log(message, severity, **fields)
 
     def under_lease(self, work: Callable[[Connection], T]) -> T:
-        """Run `work(connection)` in a transaction of its own in which the rows of the job's tenant are open.
+        """Run `work(connection)` in its own transaction, with access to the rows of the job's tenant.
 
-        What it writes stays, however the attempt ends, so that a later one finds it: to write with the completion or
-        not at all, return it in Done.
+        What it writes stays, however the attempt ends, so that a later attempt finds it. To write with the completion
+        or not at all, return the write in Done.
         """
         result: T = self._under_lease(work)
         return result
 
     def start_clock(self) -> None:
-        """The runtime's way to say that the handler's time begins now."""
+        """Called by the runtime when the handler's time begins."""
         self._ends_at = time.monotonic() + self.timeout
 
     def interrupt(self, reason: str) -> None:
-        """The runtime's way to ask the handler to stop."""
+        """Called by the runtime to ask the handler to stop."""
         self._reason = self._reason or reason
         self._is_stopped = True
         if self._stop:
@@ -124,14 +124,14 @@ class Handler(Generic[P]):
             raise InvalidPayload("; ".join(problems)) from None
 
 
-# A type of job, and what is called with its payload.
+# The handler of each type of job.
 Handlers = Mapping[str, Callable[[Mapping[str, Any], Tools], Done]]
 
 
 def loaded_when_due(package: str, *types: str) -> Handlers:
-    """The handlers of these types, each in a module of the package that is named after it.
+    """The handlers of these types, each in a module of the package that is named after the type.
 
-    A module is loaded with its first job: what it imports takes as long as all the rest.
+    A module is loaded with its first job: its imports take as long as everything else.
     """
     return {type: partial(load_and_run, f"{package}.{type}", type.upper()) for type in types}
 

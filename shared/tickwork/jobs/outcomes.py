@@ -1,4 +1,4 @@
-"""The ways in which an attempt at a job can end."""
+"""How an attempt at a job can end."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from tickwork.jobs.rows import FollowUp
 
 Json = Mapping[str, Any]
-# What a handler wants written is a function of a connection: it runs in the transaction that completes the job.
+# A write is a function of a connection: it runs in the transaction that completes the job.
 Write = Callable[["Connection"], object]
 
 
 @dataclass(frozen=True)
 class Done:
-    """The handler finished: a result, and what is to be committed together with it."""
+    """The handler finished, with a result and whatever is to be committed with it."""
 
     result: BaseModel | None = None
     writes: Sequence[Write] = ()
@@ -41,7 +41,7 @@ class Released:
 
 @dataclass(frozen=True)
 class Lost:
-    """Another worker has the job by now, or soon will."""
+    """Another worker has the job, or soon will."""
 
 
 Outcome = Done | Failed | Released | Lost

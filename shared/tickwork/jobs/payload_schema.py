@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 
-# As tickwork.keyword_problem has them.
+# Those of tickwork.keyword_problem.
 CHECKED = (
     *("type", "format", "enum", "const", "minimum", "maximum", "minLength", "maxLength", "pattern"),
     *("minItems", "maxItems", "required"),
@@ -23,8 +23,7 @@ FORMATS = ("uuid", "date-time")
 def payload_schema_of(model: type[BaseModel]) -> Schema:
     """The schema that accepts what the model accepts; raises ValueError if these keywords cannot express that.
 
-    It is stricter in one respect: a number or an id that is written in another way, which the model would convert, is
-    refused.
+    It is stricter in one respect: it refuses a number or an id in another format, which the model would convert.
     """
     whole = model.model_json_schema()
     return converted(whole, whole.get("$defs", {}), "payload")
@@ -54,7 +53,7 @@ def referred(schema: Schema, definitions: Mapping[str, Schema], path: str) -> Sc
 
 
 def nullable(schema: Schema, definitions: Mapping[str, Schema], path: str) -> Schema:
-    """X | None: the schema of X, which takes null as well."""
+    """X | None: the schema of X that also accepts null."""
     choices = [choice for choice in schema["anyOf"] if choice != {"type": "null"}]
     if len(choices) != 1 or len(choices) == len(schema["anyOf"]):
         raise ValueError(f"{path}: payload_schema cannot express a union other than with None")

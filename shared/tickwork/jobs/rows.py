@@ -1,4 +1,4 @@
-"""A job as the database hands it out, or takes it."""
+"""Jobs as the database returns and accepts them."""
 
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -10,7 +10,7 @@ Status = Literal["queued", "running", "done", "failed", "dead", "cancelled"]
 
 
 class ClaimedJob(BaseModel):
-    """What a worker goes by."""
+    """What a worker needs to know about a job."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -59,7 +59,7 @@ class EnqueuedJob(Job):
 
 
 class Receipt(NamedTuple):
-    """That a job was enqueued, or was there already."""
+    """Says that a job was enqueued, or already existed."""
 
     id: UUID
     deduplicated: bool

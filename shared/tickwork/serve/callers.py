@@ -15,7 +15,7 @@ from tickwork.settings import Settings
 
 # How far the clocks of the caller and of this function may be apart.
 SIGNATURE_SECONDS = 300
-# How many signatures an instance remembers, to refuse them when they come again; the oldest are forgotten first.
+# How many signatures an instance remembers, to refuse replays; the oldest are forgotten first.
 MAX_SIGNATURES = 10_000
 # How often an unknown key id may make us ask Google for its keys.
 KEYS_SECONDS = 30
@@ -28,7 +28,7 @@ LOOPBACK = ("127.0.0.1", "::1")
 
 
 def check_caller(headers: Mapping[str, str], remote: str | None, family: str, settings: Settings) -> None:
-    """Return if one of the configured checks knows the caller; raise CallerRefused otherwise."""
+    """Return if one of the configured checks accepts the caller; raise CallerRefused otherwise."""
     if settings.open_on_loopback and remote in LOOPBACK:
         return
     scheme, _, token = headers.get("Authorization", "").partition(" ")
@@ -45,7 +45,7 @@ def check_caller(headers: Mapping[str, str], remote: str | None, family: str, se
 
 
 def sign(family: str, timestamp: int, secret: str, nonce: str = "") -> str:
-    """What a caller puts into X-Tickwork-Signature, with the same in X-Tickwork-Timestamp and X-Tickwork-Nonce."""
+    """The value of X-Tickwork-Signature, for the same values in X-Tickwork-Timestamp and X-Tickwork-Nonce."""
     message = f"{timestamp}.{family}.{nonce}" if nonce else f"{timestamp}.{family}"
     return "sha256=" + hmac.digest(secret.encode(), message.encode(), hashlib.sha256).hex()
 
@@ -54,7 +54,7 @@ def _check_signature(signature: str, timestamp: str, nonce: str, family: str, se
     if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(time.time() - int(timestamp)) > SIGNATURE_SECONDS:
         raise CallerRefused("the signature is too old, or has no timestamp")
     if not re.fullmatch("[0-9A-Za-z_-]{0,100}", nonce):
-        raise CallerRefused("the nonce is none")
+        raise CallerRefused("the nonce is missing or malformed")
     expected = [sign(family, int(timestamp), secret, nonce) for secret in _secrets(settings.hmac_secret)]
     if not _equals_one(signature, expected):
         raise CallerRefused("the signature is wrong")
@@ -64,10 +64,10 @@ def _check_signature(signature: str, timestamp: str, nonce: str, family: str, se
 
 class _Seen:
     """
-    The signatures that were accepted while they are fresh. Nobody without the secret can fill it.
+    The signatures that were accepted and are still fresh. Nobody without the secret can fill it.
 
-    Other instances of the function do not know of them: what is sent again may be accepted once by each. That does no
-    harm, because a wake-up only makes a function look for jobs that are due.
+    Other instances of the function do not know them, so each may accept a replayed call once. That does no harm,
+    because a wake-up only makes a function look for due jobs.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class _Seen:
     def is_new(self, signature: str) -> bool:
         now = time.monotonic()
         with self._lock:
-            # In the order in which they came, which is that in which they go.
+            # Ordered by arrival, which is also the order in which they expire.
             while self._until and (self._is_over(now) or len(self._until) >= MAX_SIGNATURES):
                 del self._until[next(iter(self._until))]
             if signature in self._until:
@@ -102,20 +102,20 @@ def _secrets(setting: str | None) -> list[str]:
 
 
 def _equals_one(given: str, expected: list[str]) -> bool:
-    # Every one is compared, so that the time tells nothing. As bytes, because a header need not be ASCII.
+    # All are compared, so that timing reveals nothing. As bytes, because a header may not be ASCII.
     equal = [hmac.compare_digest(given.encode(errors="replace"), each.encode()) for each in expected]
     return any(equal)
 
 
 def _check_google_token(token: str, settings: Settings) -> None:
-    import jwt  # 0.2 s that only this check is worth
+    import jwt  # takes 0.2 s, and only this check needs it
 
     try:
         key = _keys.get(jwt.get_unverified_header(token).get("kid"), settings.oidc_keys_url)
         claims = jwt.decode(
             token,
             key=key,
-            # Never the token's own word for it.
+            # Never the algorithm that the token names.
             algorithms=["RS256"],
             audience=settings.oidc_audience,
             issuer=["https://accounts.google.com", "accounts.google.com"],
@@ -124,9 +124,9 @@ def _check_google_token(token: str, settings: Settings) -> None:
         )
     except (jwt.PyJWTError, ValueError) as error:
         raise CallerRefused(f"the token was refused: {type(error).__name__}") from None
-    # PyJWT takes a string for a number, and any number for a time.
+    # PyJWT accepts a string as a number, and any number as a time.
     if not all(isinstance(claims[name], int) for name in ("exp", "iat")):
-        raise CallerRefused("the times of the token are no whole numbers")
+        raise CallerRefused("the times in the token are not whole numbers")
     if claims["exp"] - claims["iat"] > TOKEN_SECONDS:
         raise CallerRefused("the token is valid for too long")
     # Anybody's service account can ask Google for a token with our audience: the e-mail is the check.
@@ -143,10 +143,10 @@ class _Keys:
         self._keys: dict[str | None, Any] = {}
 
     def get(self, key_id: str | None, url: str) -> Any:
-        # A known key never waits for those who ask about an unknown one.
+        # A request with a known key never waits for one with an unknown key.
         key = self._keys.get(key_id) or self._fetch_unknown(key_id, url)
         if key is None:
-            raise CallerRefused("the token is signed by an unknown key")
+            raise CallerRefused("the token is signed with an unknown key")
         return key
 
     def _fetch_unknown(self, key_id: str | None, url: str) -> Any:
@@ -167,7 +167,7 @@ class _Keys:
                 keys = jwt.PyJWKSet.from_dict(json.loads(answer.read(1_000_000))).keys
             return {key.key_id: key.key for key in keys if key.key_id and key.key_type == "RSA"}
         except Exception as error:
-            # Whatever is wrong with the answer, the keys we have are as good as before.
+            # Whatever is wrong with the response, the known keys are still valid.
             log("miss_keys", "WARNING", reason=f"{type(error).__name__}: {error}")
             return {}
 

@@ -1,4 +1,4 @@
-"""Notifications of the providers: each proves where it comes from, and is never more than a hint."""
+"""Notifications from the providers: each must be authentic, and is never more than a hint."""
 
 import hashlib
 import hmac
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Response = tuple[str, int, Mapping[str, str]]
 
 PREFIX = "/notifications/"
-# A thousand of Graph's in one request are smaller.
+# A thousand notifications of Graph in one request are smaller.
 MAX_BODY_BYTES = 1_000_000
 MAX_CHALLENGE_LENGTH = 4096
 MAX_AT_ONCE = 1000
-# As text and nothing else, whatever it says: anybody can have us repeat it.
+# Always as plain text: anybody can make us echo it.
 PLAIN = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
 
 SIGNATURE = re.compile("[0-9a-f]{64}")
@@ -36,7 +36,7 @@ TOKEN = re.compile("([0-9a-f-]{36})[.][0-9a-f]{64}")
 
 
 class Refused(Exception):
-    """It does not come from whom it should, or makes no sense (400)."""
+    """The notification is not authentic, or makes no sense (400)."""
 
     def __init__(self, reason: str, status: int = 403) -> None:
         super().__init__(reason)
@@ -44,7 +44,7 @@ class Refused(Exception):
 
 
 def notifications(request: "Request", database: Database, settings: Settings) -> Response:
-    """/notifications/<provider>: the challenge answered, or an import enqueued for each connector that is meant."""
+    """/notifications/<provider>: echoes the challenge, or enqueues an import for each connector concerned."""
     provider = request.path.removeprefix(PREFIX).strip("/")
     challenge = request.args.get("validationToken" if provider == "onedrive" else "challenge")
     if challenge is not None and provider in ("dropbox", "onedrive"):
@@ -59,7 +59,7 @@ def notifications(request: "Request", database: Database, settings: Settings) ->
         log("refuse_notification", "WARNING", provider=provider, reason=str(refusal))
         return "", refusal.status, PLAIN
     except QueueError as error:
-        # They try again later.
+        # Providers try again later.
         log("miss_notification", "ERROR", provider=provider, reason=str(error))
         return "", 503, PLAIN
 
@@ -75,7 +75,7 @@ def noted(provider: str, request: "Request", connectors: Connectors, settings: S
             return "", 202, PLAIN
         case "gdrive":
             connector = checked(request.headers.get("X-Goog-Channel-Token", ""), "gdrive", settings)
-            # The first one only says that the channel is there.
+            # The first one only confirms the channel.
             if request.headers.get("X-Goog-Resource-State") != "sync":
                 connectors.note_changes("gdrive", connector_ids=[connector])
             return "", 200, PLAIN
@@ -107,7 +107,7 @@ def accounts_in(body: bytes) -> list[str]:
 
 
 def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
-    """Those whose notifications prove themselves; one that does not spoils none of the others, but is no success."""
+    """The connectors of authentic notifications; forged ones do not affect the others, unless all are forged."""
     value = json_object(body).get("value")
     states = [each.get("clientState") for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     different = dict.fromkeys(str(each) for each in states[:MAX_AT_ONCE])
@@ -116,7 +116,7 @@ def connectors_in(body: bytes, settings: Settings) -> list[UUID]:
         with suppress(Refused):
             known.append(checked(state, "onedrive", settings))
     if not known:
-        raise Refused("no client state is right")
+        raise Refused("no client state is valid")
     if wrong := len(different) - len(known):
         log("refuse_notification", "WARNING", provider="onedrive", reason=f"{wrong} client states are wrong")
     return known
@@ -130,8 +130,8 @@ def checked(token: str, provider: str, settings: Settings) -> UUID:
     except ValueError:
         connector_id = None
     if connector_id is None:
-        raise Refused("the token is none of ours")
-    # Every one is compared, so that the time tells nothing.
+        raise Refused("the token is not one of ours")
+    # All are compared, so that timing reveals nothing.
     equal = [hmac.compare_digest(token, channel_token(secret, provider, connector_id)) for secret in secrets]
     if not any(equal):
         raise Refused("the token is wrong")

@@ -1,4 +1,4 @@
-"""What answers requests that are no wake-up, by the beginning of their path."""
+"""Routes for requests that are not wake-ups, by the beginning of their path."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from flask import Request
 
 Response = tuple[dict[str, Any] | str, int] | tuple[str, int, Mapping[str, str]]
-# It checks on its own where a request comes from.
+# It authenticates requests itself.
 Route = Callable[["Request", Database, Settings], Response]
 Routes = Mapping[str, Route]
 

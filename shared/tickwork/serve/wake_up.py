@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Callable[[Request], Response]":
     """A function for functions-framework that processes the due jobs of one family.
 
-    `routes` answer requests whose path begins with their key.
+    `routes` handle requests whose path begins with their key.
     """
     settings = settings_or_exit()
     use_guarded_worker()
@@ -50,9 +50,9 @@ def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Calla
 def answer(
     request: "Request", queue: Queue, family: str, handlers: Handlers, settings: Settings, schema: SchemaCheck
 ) -> Response:
-    """204 if nothing was due, else 200 and a report, also of jobs that failed: the queue retries, cron must not."""
+    """204 if nothing was due, else 200 and a report, even if jobs failed: the queue retries, cron must not."""
     if request.method != "POST":
-        return {"error": "Wake the function with POST; it reads no body."}, 405
+        return {"error": "Wake the function with POST; the body is ignored."}, 405
     try:
         check_caller(dict(request.headers), request.remote_addr, family, settings)
     except CallerRefused as refusal:
@@ -65,7 +65,7 @@ def answer(
         report = work_within_budget(queue, family, handlers, settings)
     except WrongSchema as error:
         log("refuse_schema", "ERROR", reason=str(error), hint=error.hint)
-        return {"error": "The function and the schema are of different versions; see its log."}, 503
+        return {"error": "The versions of the function and the schema do not match; see its log."}, 503
     except QueueError as error:
         log("fail_to_claim", "ERROR", reason=str(error), hint=error.hint)
         return {"error": "The queue cannot be reached; the next wake-up tries again."}, 503
@@ -74,9 +74,9 @@ def answer(
 
 def work_within_budget(queue: Queue, family: str, handlers: Handlers, settings: Settings) -> Report:
     """
-    Process what is due; with `look_again_seconds`, look again so long after the start, as long as the budget lasts.
+    Process what is due; with `look_again_seconds`, check again that long after the start, as long as time remains.
 
-    A scheduler that can call once a minute only is made up for in this way.
+    This makes up for a scheduler that can only call once a minute.
     """
     deadline = Deadline(settings.budget_seconds, settings.max_jobs)
     report = work(queue, family, handlers, deadline)
@@ -86,7 +86,7 @@ def work_within_budget(queue: Queue, family: str, handlers: Handlers, settings: 
         except QueueError as error:
             if report.claimed == 0:
                 raise
-            # What was done so far is worth reporting; the next wake-up sees for itself.
+            # What was done so far is worth reporting; the next wake-up continues.
             log("fail_to_claim", "WARNING", reason=str(error))
             break
     return report

@@ -1,4 +1,4 @@
-"""What a handler tells about its job, in a transaction that holds it: functions of SQL, of the same name."""
+"""What a handler reports in a transaction that holds its job: one function per SQL function, with the same name."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -14,7 +14,7 @@ Verdict = Literal["delivered", "down", "throttled", "refused", "gone"]
 def emit_held_event(
     connection: Connection, type: str, aggregate: str | None = None, payload: Mapping[str, Any] | None = None
 ) -> None:
-    """Say that something happened to the tenant of the held job."""
+    """Emit an event for the tenant of the held job."""
     connection.execute(
         "select public.emit_held_event(type => %s, aggregate => %s, payload => %s)",
         [type, aggregate, Jsonb(dict(payload or {}))],
@@ -33,7 +33,7 @@ def note_delivery(
     error_message: str | None = None,
     retry_after_seconds: float | None = None,
 ) -> None:
-    """Say what came of an attempt to deliver; the database decides what follows for the endpoint."""
+    """Record how an attempt to deliver went; the database decides what follows for the endpoint."""
     connection.execute(
         """
         select public.note_delivery(

@@ -1,4 +1,4 @@
-"""Secrets are looked for by what they are, not by how they look, before anything foreign is kept or shown."""
+"""Removes secrets by their value, not by their form, before anything foreign is stored or shown."""
 
 import re
 from base64 import b64encode
@@ -15,8 +15,8 @@ SAME = {" ": " +", "+": "+-", "/": "/_"}
 
 
 def redacted(text: str, secrets: Mapping[str, str]) -> str:
-    """The text with each secret, in every form that it may have come back in, replaced by its name."""
-    # The longest first: one may be a part of another.
+    """The text with each secret, in every encoding that it may come back in, replaced by its name."""
+    # The longest first: one may be part of another.
     for name in sorted(secrets, key=lambda name: len(secrets[name]), reverse=True):
         shown = f"[secret {name}]"
         for pattern in _patterns(secrets[name]):
@@ -30,7 +30,7 @@ def holds_one(text: str, secrets: Mapping[str, str]) -> bool:
 
 
 def redacted_headers(headers: Mapping[str, str], secrets: Mapping[str, str], most: int) -> dict[str, str]:
-    """Those of the headers that fit into so many characters, the first ones first."""
+    """The first headers that fit into that many characters."""
     chosen: dict[str, str] = {}
     for name, value in headers.items():
         shown = redacted(value, secrets)

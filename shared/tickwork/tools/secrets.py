@@ -1,4 +1,4 @@
-"""Secrets of tenants at rest, sealed with a key that the database never sees, or kept in Supabase Vault."""
+"""Secrets of tenants at rest: sealed with a key that the database never sees, or stored in Supabase Vault."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ NONCE = 12
 
 
 class SecretStore:
-    """With a key it seals; without one it leaves secrets to Supabase Vault, where there is one."""
+    """Seals secrets if there is a key; otherwise leaves them to Supabase Vault, if there is one."""
 
     def __init__(self, secret_key: str | None) -> None:
         try:
@@ -27,7 +27,7 @@ class SecretStore:
     def row(
         self, tenant_id: UUID, owner: str, name: str, value: str, expires_at: datetime | None = None
     ) -> dict[str, object]:
-        """As the database keeps it: sealed if there is a key."""
+        """As the database stores it: sealed if there is a key."""
         is_sealed = bool(self._keys)
         return {
             "tenant_id": tenant_id,
@@ -47,14 +47,14 @@ class SecretStore:
         value: str,
         expires_at: datetime | None = None,
     ) -> None:
-        """Put a secret in, in a transaction that holds a job of the tenant."""
+        """Store a secret, in a transaction that holds a job of the tenant."""
         connection.execute(
             "select tickwork.keep_secret(%(owner)s, %(name)s, %(value)s, %(is_sealed)s, %(expires_at)s)",
             self.row(tenant_id, owner, name, value, expires_at),
         )
 
     def read(self, connection: Connection, tenant_id: UUID, owner: str) -> dict[str, str]:
-        """Names and values, in a transaction that holds a job of the tenant; what has expired is not among them."""
+        """Names and values, in a transaction that holds a job of the tenant, without expired ones."""
         rows = connection.execute("select * from tickwork.read_secrets(%s)", [owner]).fetchall()
         return {
             row["name"]: self._unsealed(tenant_id, owner, row["value"]) if row["is_sealed"] else row["value"]
@@ -80,7 +80,7 @@ class SecretStore:
         except (KeyError, ValueError, InvalidTag):
             # Neither the secret nor the key is named: the tenant reads this.
             raise Retryable(
-                "A secret cannot be opened: the operator has to set the key that it was sealed with",
+                "A secret cannot be unsealed. The operator has to set the key that it was sealed with",
                 code="SECRET_LOCKED",
             ) from None
 
@@ -94,10 +94,10 @@ def cipher(key: bytes) -> Any:
 
 
 def bound_to(tenant_id: UUID, owner: str) -> bytes:
-    """What a sealed secret belongs to: moved to another place, it does not open."""
+    """What a sealed secret belongs to: moved elsewhere, it cannot be unsealed."""
     return f"{tenant_id}/{owner}".encode()
 
 
 def name_of(key: bytes) -> str:
-    """Tells one key from another, and nothing of either."""
+    """Distinguishes keys without revealing them."""
     return hashlib.sha256(b"tickwork key name" + key).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""What makes a webhook one that can be trusted: Standard Webhooks 1.0.0, and a header of the whole body's HMAC."""
+"""Signs webhooks: Standard Webhooks 1.0.0, and a header with an HMAC of the whole body."""
 
 import hashlib
 import hmac
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
-# Older or newer ones may be somebody's recording.
+# Older or newer ones may be replays.
 TOLERANCE_SECONDS = 300
 
 
@@ -20,7 +20,7 @@ def new_secret() -> str:
 def signed_headers(
     secrets: Sequence[str], message_id: str, timestamp: int, body: bytes, header_prefix: str
 ) -> dict[str, str]:
-    """One signature for each secret, so that a receiver may know either; the plain one is by the first."""
+    """One signature per secret, so that a receiver may know either; the plain one uses the first."""
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
@@ -36,12 +36,12 @@ def signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
 
 
 def plain_signature(secret: str, body: bytes) -> str:
-    # By the text of the secret as it is: receivers take it as they were given it.
+    # With the text of the secret as it is: receivers use it as they got it.
     return f"sha256={hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}"
 
 
 def is_genuine(secret: str, headers: Mapping[str, str], body: bytes, now: float) -> bool:
-    """Whether one who knows the secret has sent this, a few minutes ago at most; header names in lower case."""
+    """Whether somebody who knows the secret sent this within the last few minutes; header names in lower case."""
     message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(now - int(timestamp)) > TOLERANCE_SECONDS:
         return False

@@ -1,6 +1,6 @@
-"""The jobs of Cloud Scheduler, made and kept up to date by its own client.
+"""The jobs of Cloud Scheduler, created and updated with its own client.
 
-`place` is such as projects/our-project/locations/europe-west1.
+`place` looks like projects/our-project/locations/europe-west1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,13 +16,13 @@ from google.protobuf import duration_pb2, field_mask_pb2
 from tickwork.errors import InvalidRequest, Unavailable
 from tickwork.waking.ticks import Tick
 
-# What we set. A job has more fields, which are the server's or the operator's.
+# The fields that we set. The others belong to the server or the operator.
 FIELDS = ["description", "schedule", "time_zone", "http_target", "attempt_deadline", "retry_config"]
 SECONDS = 60.0
 
 
 def client_for(emulator: str | None = None) -> scheduler_v1.CloudSchedulerClient:
-    """The client, with the credentials that gcloud left for programs; or of a local server, with none."""
+    """The client, with gcloud's application default credentials; for a local server, without any."""
     if emulator is None:
         return scheduler_v1.CloudSchedulerClient()
     return scheduler_v1.CloudSchedulerClient(
@@ -33,7 +33,7 @@ def client_for(emulator: str | None = None) -> scheduler_v1.CloudSchedulerClient
 def keep_ticks(
     place: str, ticks: Iterable[Tick], urls: Mapping[str, str], emulator: str | None = None
 ) -> list[tuple[str, str]]:
-    """Create or update the job of each family; returns for each what was done. Again changes nothing."""
+    """Create or update the job of each family; returns what was done for each. Repeating it changes nothing."""
     try:
         client = client_for(emulator)
         return [(tick.name, keep(client, place, job_of(place, tick, urls[tick.family]))) for tick in ticks]
@@ -42,7 +42,7 @@ def keep_ticks(
 
 
 def remove_ticks(place: str, names: Iterable[str], emulator: str | None = None) -> list[str]:
-    """Delete the jobs of these names that are there."""
+    """Delete the existing jobs with these names."""
     removed = []
     try:
         client = client_for(emulator)
@@ -58,7 +58,7 @@ def remove_ticks(place: str, names: Iterable[str], emulator: str | None = None) 
 
 
 def ours(place: str, emulator: str | None = None) -> list[str]:
-    """The names of our jobs that there are, of families that are deployed and of others."""
+    """The names of our existing jobs, of deployed families and of others."""
     try:
         jobs: Iterator[Any] = iter(client_for(emulator).list_jobs(parent=place, timeout=SECONDS))
         names = [str(job.name).rpartition("/")[2] for job in jobs]
@@ -76,12 +76,12 @@ def job_of(place: str, tick: Tick, url: str) -> scheduler_v1.Job:
         http_target=scheduler_v1.HttpTarget(
             uri=url,
             http_method=scheduler_v1.HttpMethod.POST,
-            # Left out, the audience would be the whole URL, path and all.
+            # By default the audience would be the whole URL, including the path.
             oidc_token=scheduler_v1.OidcToken(service_account_email=tick.service_account, audience=tick.audience),
         ),
-        # Three minutes if nobody says so.
+        # The default is three minutes.
         attempt_deadline=duration_pb2.Duration(seconds=tick.attempt_seconds),
-        # The next minute is soon enough, and the queue does its own retries.
+        # The next minute is soon enough, and the queue has its own retries.
         retry_config=scheduler_v1.RetryConfig(retry_count=0),
     )
 
@@ -94,7 +94,7 @@ def keep(client: scheduler_v1.CloudSchedulerClient, place: str, job: scheduler_v
             client.create_job(parent=place, job=job, timeout=SECONDS)
             return "created"
         except AlreadyExists:
-            # Somebody else was faster, with the same plan or with another one.
+            # Somebody else was faster, with the same plan or a different one.
             found = client.get_job(name=job.name, timeout=SECONDS)
     if is_current(found, job):
         return "unchanged"
@@ -103,7 +103,7 @@ def keep(client: scheduler_v1.CloudSchedulerClient, place: str, job: scheduler_v
 
 
 def is_current(found: scheduler_v1.Job, job: scheduler_v1.Job) -> bool:
-    """Whether all that we would set is set; the server adds headers and defaults of its own."""
+    """Whether everything that we would set is already set; the server adds its own headers and defaults."""
     return (
         all(getattr(found, name) == getattr(job, name) for name in ("description", "schedule", "time_zone"))
         and found.http_target.uri == job.http_target.uri
@@ -120,4 +120,4 @@ def translated(error: Exception) -> Exception:
         return Unavailable(text, hint="Run `gcloud auth application-default login` first.")
     if isinstance(error, GoogleAPICallError) and error.code == 400:
         return InvalidRequest(text)
-    return Unavailable(text, hint="Run the command again: what is done stays done.")
+    return Unavailable(text, hint="Run the command again: finished steps are not repeated.")

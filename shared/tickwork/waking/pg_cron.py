@@ -1,4 +1,4 @@
-"""Has pg_cron wake the functions through pg_net, and finds out whether it does."""
+"""Lets pg_cron wake the functions through pg_net, and checks that it does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from tickwork.database.connection import Connection, connect, translated
 from tickwork.database.migrate import folder
 from tickwork.errors import InvalidRequest, NotAllowed
 
-# Names of our schedules start with it; what others have scheduled is none of our business.
+# The names of our schedules start with it; all others are left alone.
 PREFIX = "tickwork "
 HOUSEKEEPING = f"{PREFIX}housekeeping"
 SECRET = "tickwork_hmac_secret"  # noqa: S105  the name of one
-# So many calls by inserts within five seconds.
+# How many calls inserts may make within five seconds.
 TOKENS = 5
 JITTER_SECONDS = 3
 
@@ -27,7 +27,7 @@ EXTENSIONS = {
 }
 ELSEWHERE = "Without it, let Cloud Scheduler or the cron of a machine call the functions, or run `tickwork worker`."
 
-# What runs is kept for a week; a row per tick and family would otherwise stay for good.
+# Runs are kept for a week; otherwise a row per tick and family would stay forever.
 KEEP_HOUSE = f"""
     select public.reap_expired_leases(), tickwork.forget_ticks();
     delete from cron.job_run_details
@@ -50,7 +50,7 @@ class Plan:
 
 @dataclass
 class Status:
-    """What is scheduled, what came of it, and what is wrong with it."""
+    """What is scheduled, how it went, and what is wrong."""
 
     schedules: list[dict[str, Any]] = field(default_factory=list)
     families: list[dict[str, Any]] = field(default_factory=list)
@@ -58,18 +58,18 @@ class Status:
 
 
 def schedule_of(seconds: int) -> str:
-    """How pg_cron writes an interval; it takes six fields for five and means something else by them."""
+    """How pg_cron writes an interval; it would misread a cron expression with six fields."""
     if 1 <= seconds <= 59:
         return f"{seconds} seconds"
-    # Every hour starts anew: what does not divide it would come too early once.
+    # Every hour starts over: minutes that do not divide it would tick too early once.
     if seconds % 60 == 0 and 60 <= seconds <= 1800 and 3600 % seconds == 0:
         return f"*/{seconds // 60} * * * *" if seconds > 60 else "* * * * *"
     hint = "1 to 59 seconds, or minutes that divide an hour: 60, 120, 180, 240, 300, 360, 600, 720, 900, 1200 or 1800."
-    raise InvalidRequest(f"every: {seconds} s is no schedule", hint=hint)
+    raise InvalidRequest(f"every: {seconds} s is not a valid interval", hint=hint)
 
 
 def install(url: str, plan: Plan, secret: str | None) -> list[str]:
-    """Schedule a tick for each family; all of it or nothing. Returns the names of the schedules."""
+    """Schedule a tick for each family, all or none. Returns the names of the schedules."""
     schedule = schedule_of(plan.every)
     try:
         with connect(url, "tickwork cron") as connection, connection.transaction():
@@ -99,11 +99,11 @@ def check_families(connection: Connection, plan: Plan) -> None:
     known = {row["family"] for row in connection.execute("select distinct family from public.job_types").fetchall()}
     for family in plan.urls:
         if family not in known:
-            raise InvalidRequest(f"there is no family {family!r}", hint=f"It is one of {', '.join(sorted(known))}.")
+            raise InvalidRequest(f"there is no family {family!r}", hint=f"Use one of {', '.join(sorted(known))}.")
 
 
 def provide(connection: Connection, name: str) -> None:
-    """Make an extension, unless it is there; says what else can be done where it cannot be had."""
+    """Create an extension unless it exists; if that is not possible, the error names the alternatives."""
     function, create = EXTENSIONS[name]
     if exists(connection, function):
         return
@@ -120,9 +120,9 @@ def exists(connection: Connection, function: str) -> bool:
 
 
 def keep_secret(connection: Connection, secret: str | None) -> None:
-    """Put the secret into Vault or into the private table; without one, make sure that there is one already."""
+    """Store the secret in Vault or in the private table; without one, make sure that one is already stored."""
     if secret is None:
-        # Raises what is missing and what to do.
+        # Raises an error if it is missing.
         connection.execute("select tickwork.call_secret()")
     elif has_vault(connection):
         row = connection.execute("select id from vault.decrypted_secrets where name = %s", [SECRET]).fetchone()
@@ -158,7 +158,7 @@ def keep_function(connection: Connection, family: str, url: str, plan: Plan) -> 
 
 
 def uninstall(url: str) -> list[str]:
-    """Take everything back that `install` added; returns the names of the schedules that are gone."""
+    """Remove everything that `install` added; returns the names of the removed schedules."""
     try:
         with connect(url, "tickwork cron") as connection, connection.transaction():
             names = [row["jobname"] for row in schedules(connection)]

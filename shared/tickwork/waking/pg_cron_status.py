@@ -1,4 +1,4 @@
-"""What cron is doing: schedules, last runs, last answers, and what is wrong."""
+"""What cron is doing: schedules, last runs, last responses, and what is wrong."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ FAMILIES = """
     ) as last_tick on true
     order by functions.family
 """
-# pg_net forgets answers after six hours, and all of them in a crash.
+# pg_net drops responses after six hours, and all of them in a crash.
 ANSWERS = """
     with sent as (
       select ticks.family, request_id from tickwork.ticks cross join unnest(ticks.request_ids) as request_id
@@ -55,7 +55,7 @@ ANSWERS = """
 
 
 def status(url: str) -> Status:
-    """Everything there is to know, read only."""
+    """The whole status; changes nothing."""
     try:
         with connect(url, "tickwork cron") as connection:
             return read(connection)
@@ -67,7 +67,7 @@ def read(connection: Connection) -> Status:
     found = Status(schedules(connection), connection.execute(FAMILIES).fetchall())
     for name, (function, _) in EXTENSIONS.items():
         if not exists(connection, function):
-            found.problems.append(f"This server has no {name}, or it is not created. {ELSEWHERE}")
+            found.problems.append(f"This server has no {name}, or the extension has not been created. {ELSEWHERE}")
     if found.problems:
         return found
     if not found.schedules:
@@ -114,7 +114,7 @@ def secret_problems(connection: Connection) -> list[str]:
 
 
 def scheduler_problems(connection: Connection, found: Status) -> list[str]:
-    """A scheduler that died leaves everything in place but the ticks."""
+    """A dead scheduler leaves everything in place except the ticks."""
     ages = [row["seconds_ago"] for row in found.families]
     late = 3 * max((seconds_of(row["schedule"]) for row in found.schedules if is_tick(row)), default=60) + 30
     if not ages or any(age is not None and age < late for age in ages):
@@ -123,9 +123,9 @@ def scheduler_problems(connection: Connection, found: Status) -> list[str]:
         "select from pg_stat_activity where application_name ilike 'pg_cron scheduler%' "
         "or backend_type ilike 'pg_cron%'"
     ).rowcount
-    what = "its process is there" if seen else "its process is gone: restart the database"
+    what = "its process is running" if seen else "its process is gone: restart the database"
     if all(age is None for age in ages):
-        return [f"The scheduler has not ticked yet ({what}). Ask again in a minute."]
+        return [f"The scheduler has not ticked yet ({what}). Check again in a minute."]
     return [f"The scheduler is dead: no tick for {min(a for a in ages if a is not None):.0f} s ({what})."]
 
 
@@ -135,7 +135,7 @@ def family_problems(row: dict[str, Any], found: Status) -> list[str]:
     if f"{PREFIX}{name}" not in {schedule["jobname"] for schedule in found.schedules}:
         problems.append(f"The function of {name} has a URL but no schedule. Run `tickwork cron install` again.")
     if row["refused"] and not row["good"]:
-        problems.append(f"The function of {name} answers {row['last_answer']}. {meaning(row['last_answer'])}")
+        problems.append(f"The function of {name} responds with {row['last_answer']}. {meaning(row['last_answer'])}")
     if row["unreached"] and not row["good"]:
         problems.append(f"The function of {name} cannot be reached at {row['url']}: {first_line(row['last_answer'])}")
     return problems
@@ -158,7 +158,7 @@ def meaning(answer: str | None) -> str:
         case "404":
             return "Is that the URL of the function?"
         case "503":
-            return "It cannot reach the database, or serves another version of the schema: see its log."
+            return "It cannot reach the database, or needs another version of the schema: see its log."
         case _:
             return "See its log."
 
@@ -175,4 +175,4 @@ def is_tick(row: dict[str, Any]) -> bool:
 
 
 def first_line(text: str | None) -> str:
-    return (text or "no word of why").strip().splitlines()[0]
+    return (text or "no reason given").strip().splitlines()[0]

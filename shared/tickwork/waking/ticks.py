@@ -1,4 +1,4 @@
-"""What Cloud Scheduler is to call, and how often."""
+"""What Cloud Scheduler calls, and how often."""
 
 from dataclasses import dataclass
 

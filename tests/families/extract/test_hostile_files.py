@@ -151,6 +151,53 @@ def test_a_bomb_fills_what_it_was_given_and_no_more(name: str, tmp_path: Path) -
     assert int(size) <= MEMORY
 
 
+MAX_PARENT = 256_000_000
+
+# All that the handler does with the elements, but for the database: to find them, count, save and send them.
+READING = """
+import resource, sys
+from pathlib import Path
+from psycopg.types.json import Jsonb
+from uuid import uuid4
+from tickwork.errors import Permanent
+from tickwork.families.extract import extract_document
+from tickwork.families.extract.chunks import CHUNKS_AT_ONCE, chunks_of, columns_of
+from tickwork.families.extract.extractions import Task
+from tickwork.families.extract.engines.local import extract
+from tickwork.tools.vault import open_vault
+from itertools import islice
+tenant = uuid4()
+task = Task({"id": tenant, "tenant_id": tenant}, tenant, "local", True, 0.0, [])
+elements = extract(Path(sys.argv[1]), sys.argv[2], 60, lambda share, message: None).elements
+extract_document.save_elements(open_vault(f"file:{sys.argv[1]}-vault", tenant), tenant, tenant, elements)
+chunks = chunks_of(elements)
+while some := list(islice(chunks, CHUNKS_AT_ONCE)):
+    columns_of(task, some)
+print(len(elements), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+LARGE: dict[str, tuple[Callable[[], bytes], str]] = {
+    # Python gives every letter of a text four bytes if one of them needs so many.
+    "rows of a CSV": (lambda: ("a;b\n" * 99 + "😀;b\n").encode() * 12_000, "text/csv"),
+    "rows of empty cells": (lambda: b"a;;;;;;;;;;;;;;;;;;;;;;;\n" * 190_000, "text/csv"),
+    "headings": (lambda: b"# a very short heading of some 40 letters\n" * 99_000, "text/markdown"),
+    "one paragraph": (lambda: "ä ".encode() * 1_600_000, "text/plain"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_file_takes_the_parent_little_memory(name: str, tmp_path: Path) -> None:
+    make, mime_type = LARGE[name]
+    file = tmp_path / "large"
+    file.write_bytes(make())
+
+    measured = subprocess.run([sys.executable, "-c", READING, file, mime_type], stdout=subprocess.PIPE, check=True)
+
+    count, size = map(int, measured.stdout.split())
+    assert count >= 1
+    assert size < MAX_PARENT
+
+
 def test_a_file_over_the_limit_is_refused_before_a_process_starts(tmp_path: Path) -> None:
     file = tmp_path / "line"
     with file.open("wb") as sparse:

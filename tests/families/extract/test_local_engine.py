@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pypdfium2  # type: ignore[import-untyped]
@@ -60,7 +60,7 @@ def outline(extracted: Extracted) -> list[tuple[str, str]]:
     return [(element["type"], element["text"]) for element in extracted.elements]
 
 
-def of_type(elements: Sequence[Element], type: str) -> list[str]:
+def of_type(elements: Iterable[Element], type: str) -> list[str]:
     return [element["text"] for element in elements if element["type"] == type]
 
 
@@ -105,7 +105,7 @@ def test_the_text_of_each_page_is_that_of_pdfium(hundred: tuple[bytes, Extracted
 
 def test_elements_know_the_heading_they_stand_under(hundred: tuple[bytes, Extracted]) -> None:
     _, extracted = hundred
-    first, second, below = extracted.elements[:3]
+    first, second, below, *_ = extracted.elements
 
     assert first["metadata"].get("category_depth") == 0
     assert "parent_id" not in first["metadata"]
@@ -116,7 +116,7 @@ def test_elements_know_the_heading_they_stand_under(hundred: tuple[bytes, Extrac
 
 
 def test_the_same_file_gives_the_same_elements(read: Read) -> None:
-    assert read(report_of(2), PDF) == read(report_of(2), PDF)
+    assert list(read(report_of(2), PDF).elements) == list(read(report_of(2), PDF).elements)
 
 
 @pytest.mark.parametrize("shift", [0, 6], ids=["on the same height", "between the lines"])
@@ -235,7 +235,9 @@ def test_type_that_is_scaled_counts_as_large_as_it_looks(read: Read) -> None:
 
 
 def test_a_pdf_without_text_has_pages_but_no_elements(read: Read) -> None:
-    assert read(pdf_with_content(b""), PDF) == Extracted([], 1)
+    extracted = read(pdf_with_content(b""), PDF)
+
+    assert (len(extracted.elements), extracted.page_count) == (0, 1)
 
 
 def test_a_word_document_tells_headings_lists_tables_and_pages(read: Read) -> None:
@@ -271,7 +273,10 @@ def test_a_word_document_tells_headings_lists_tables_and_pages(read: Read) -> No
         ("Title", "Fett", 2),
         ("NarrativeText", "bleibt", 2),
     ]
-    assert extracted.elements[3]["metadata"]["text_as_html"] == "<table><tr><td>a</td><td>b &amp; c</td></tr></table>"
+    assert (
+        list(extracted.elements)[3]["metadata"]["text_as_html"]
+        == "<table><tr><td>a</td><td>b &amp; c</td></tr></table>"
+    )
 
 
 def test_breaks_that_word_has_seen_count_once(read: Read) -> None:

@@ -158,7 +158,7 @@ def test_503_with_a_time_is_a_pause_and_without_one_an_outage(office: Office, gr
     pause = office.world.reload(outage)
     assert (outage.attempts, outage.error_code) == (1, "PROVIDER_UNAVAILABLE")
     assert (pause.status, pause.attempts) == ("queued", 1)
-    assert [hold["reason"] for hold in office.world.service.pauses.list_holds()] == ["The provider asks for a pause"]
+    assert [hold["reason"] for hold in office.world.service.pauses.list_holds()] == ["The provider asked to wait"]
 
 
 def test_a_hash_that_does_not_match_is_noticed(office: Office, graph: Graph) -> None:

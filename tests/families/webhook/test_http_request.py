@@ -75,7 +75,7 @@ def test_the_status_decides(
 
     assert (job.status, job.error_code) == (ending, code)
     if code:
-        assert job.error_message == f"The server answered {status[:3]}: why"
+        assert job.error_message == f"The server responded with {status[:3]}: why"
 
 
 NOT_BY_SCHEMA: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""What is measured: for each a module of the same verbs, with the settings that its own documentation recommends."""
+"""What is measured: a module for each queue with the same verbs, and the settings that its documentation recommends."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -29,7 +29,7 @@ def send_all(sender: Sender, url: str, jobs: int) -> None:
 
 class Contender(Protocol):
     def prepare(self, url: str) -> None:
-        """Bring the schema into an empty database."""
+        """Create the schema in an empty database."""
 
     def sender(self, url: str) -> AbstractContextManager[Sender]:
         """Connect to a prepared database."""
@@ -37,4 +37,4 @@ class Contender(Protocol):
 
 class Listener(Contender, Protocol):
     def listen(self, url: str, watch: Watch) -> None:
-        """Process one job after the other, woken by NOTIFY, for ever."""
+        """Process one job after the other, woken by NOTIFY, forever."""

@@ -1,4 +1,4 @@
-"""A textbook queue: one table, one partial index, `for update skip locked`. What nobody who keeps jobs can undercut."""
+"""A textbook queue: one table, one partial index, `for update skip locked`. A lower bound for any queue."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

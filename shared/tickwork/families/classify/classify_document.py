@@ -1,4 +1,4 @@
-"""classify_document: a document that has been read gets its type, and the folder where it belongs."""
+"""classify_document: determines the type of an extracted document, and the folder where it belongs."""
 
 from functools import partial
 from uuid import UUID
@@ -14,7 +14,7 @@ from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.tools.events import emit_held_event
 
-# What kind of document it is shows on its first pages.
+# The first pages show what type of document it is.
 MAX_TEXT_LENGTH = 20_000
 
 
@@ -41,10 +41,10 @@ def look(document_id: UUID, tenant_id: UUID, connection: Connection) -> tuple[li
         raise Permanent("There is no such document", code="DOCUMENT_MISSING")
     text = text_of(document_id, connection)
     if not text:
-        raise Permanent("The document has no text: have it extracted first", code="NOT_EXTRACTED")
+        raise Permanent("The document has no text. Extract it first", code="NOT_EXTRACTED")
     words = words_of(text, document["name"])
     if known := connection.execute(SAME_FILE, {"id": document_id}).fetchone():
-        return words, Classification(known["doc_type"], 1.0, known["node"], ("a member said so of the same file",))
+        return words, Classification(known["doc_type"], 1.0, known["node"], ("a member set it for the same file",))
     return words, classify(words, types_of(connection, tenant_id), examples_of(connection, tenant_id))
 
 
@@ -79,7 +79,7 @@ FIRST_CHUNKS = """
 
 def store(document_id: UUID, tenant_id: UUID, words: list[str], result: Result, connection: Connection) -> None:
     remember_words(connection, tenant_id, document_id, words)
-    # A member's word stands.
+    # A type set by a member stays.
     connection.execute(
         """
         update public.documents
@@ -87,7 +87,7 @@ def store(document_id: UUID, tenant_id: UUID, words: list[str], result: Result, 
           doc_type = %(doc_type)s,
           doc_type_confidence = %(confidence)s,
           doc_type_source = 'classifier',
-          -- Where somebody has put it, it stays.
+          -- A folder chosen by somebody stays.
           node = case
             when node is null or node in (select node from public.document_types where key = documents.doc_type)
             then %(suggested_node)s

@@ -1,4 +1,4 @@
-"""How good the classifier is: accuracy by type, what it takes for what, and whether its confidence can be believed.
+"""How good the classifier is: accuracy by type, confusions, and whether its confidence is calibrated.
 
 `tickwork classifier [FOLDER]` prints it.
 """
@@ -19,7 +19,7 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Sample:
-    """A document of a corpus, and what it is."""
+    """A document of a corpus, and its true type."""
 
     doc_type: str
     name: str
@@ -38,7 +38,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Bin:
-    """The answers of about the same confidence, and how many of them were right."""
+    """The results with about the same confidence, and how many of them were right."""
 
     answers: int
     confidence: float
@@ -69,7 +69,7 @@ def accuracy(verdicts: Sequence[Verdict]) -> float:
 
 
 def calibration_error(verdicts: Sequence[Verdict]) -> float:
-    """By how much confidence and accuracy differ on average (ECE)."""
+    """By how much confidence and accuracy differ on average (expected calibration error)."""
     return sum(each.answers * abs(each.confidence - each.accuracy) for each in bins(verdicts)) / len(verdicts)
 
 

@@ -1,4 +1,4 @@
-"""What a tenant's corrections teach: a document leans towards what those like it were corrected to."""
+"""Learns from a tenant's corrections: a document tends towards the type that similar ones were corrected to."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -6,14 +6,14 @@ from math import exp, log, sqrt
 
 from tickwork.families.classify.words import HEADING
 
-# Kernel logistic regression on the nearest examples: few enough to fit anew for each document.
+# Kernel logistic regression on the nearest examples: few enough to fit again for each document.
 NEAREST = 12
 PASSES = 4
 STEP = 3.0
-# Documents of different kinds are less alike than the first, those of one kind from one sender more than the second.
+# Documents of different types are less similar than the first, those of one type and sender more than the second.
 STRANGE, ALIKE = 0.1, 0.35
 
-# Of a word, its beginning counts: endings change, and German words grow long.
+# Only the beginning of a word counts: endings vary, and German words are long.
 STEM = 7
 
 Scores = Mapping[str, float]
@@ -22,7 +22,7 @@ Scores = Mapping[str, float]
 def lessons(
     words: Sequence[str], examples: Sequence[tuple[str, Sequence[str]]], score: Callable[[Sequence[str]], Scores]
 ) -> dict[str, float]:
-    """How much more, or less, speaks for each type than the types' own evidence says."""
+    """How much to add to, or subtract from, the evidence for each type."""
     bags = [bag_of(words)] + [bag_of(seen) for _, seen in examples]
     rarity = rarity_in(bags)
     likeness = [closeness(bags[0], bag, rarity) for bag in bags[1:]]
@@ -36,7 +36,7 @@ def lessons(
 
 
 def fitted(doc_types: Sequence[str], scores: Sequence[Scores], kernel: Sequence[Sequence[float]]) -> list[Scores]:
-    """For each example, what it has to teach: nothing if the evidence, and the examples like it, say the same."""
+    """What each example teaches: nothing if the evidence and similar examples already agree with it."""
     surprises: list[dict[str, float]] = [{} for _ in doc_types]
     for _ in range(PASSES):
         for at, doc_type in enumerate(doc_types):
@@ -63,13 +63,13 @@ def bag_of(words: Sequence[str]) -> frozenset[str]:
 
 
 def rarity_in(bags: Sequence[frozenset[str]]) -> dict[str, float]:
-    """What all of a tenant's papers have in common, its letterhead, says little."""
+    """Words that all documents of a tenant share, such as its letterhead, count little."""
     counts = Counter(word for bag in bags for word in bag)
     return {word: log(1 + len(bags) / count) for word, count in counts.items()}
 
 
 def closeness(one: frozenset[str], other: frozenset[str], rarity: Mapping[str, float]) -> float:
-    """0 for strangers, 1 for documents of one kind."""
+    """0 for unrelated documents, 1 for documents of one type."""
     shared = sum(rarity[word] for word in one & other)
     whole = sqrt(sum(rarity[word] for word in one) * sum(rarity[word] for word in other))
     cosine = shared / whole if whole else 0.0

@@ -1,4 +1,4 @@
-"""What speaks for each type is added up, corrected by what the tenant taught, and made a probability."""
+"""Adds up the evidence for each type, adjusts it by the tenant's corrections, and turns it into a probability."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from tickwork.families.classify.lessons import lessons
 from tickwork.families.classify.words import HEADING, folded
 
 OTHER = "other"
-# Below it, a guess does more harm than none.
+# Below this, a guess does more harm than no guess.
 THRESHOLD = 0.5
-# Of all documents, this share is not what it looks like: nobody is surer than that.
+# This share of all documents is not what it looks like: confidence never exceeds the rest.
 DOUBT = 0.02
 MAX_REASONS = 5
-# In letters. What a document is, it says early; further down it speaks of other things, and of annexes.
+# In characters. A document says early what it is; further down it is about other things.
 OPENING = 300
 
 
 @dataclass(frozen=True)
 class DocumentType:
-    """`evidence` is what speaks for the type (weight > 0) or against it: words and phrases, in nats.
+    """`evidence` has words and phrases with their weights for the type (> 0) or against it, in nats.
 
-    `mietvertr` stands for all words that begin so, `*vertrag` for all that contain it, `^rechnung` for those in
-    headings and the file's name, and `*` alone for every document. Three letters or fewer stand for themselves only.
+    `mietvertr` matches all words that begin with it, `*vertrag` all that contain it, `^rechnung` those in headings and
+    the file name, and `*` alone every document. Three letters or fewer match only themselves.
     """
 
     key: str
@@ -33,7 +33,7 @@ class DocumentType:
 
 @dataclass(frozen=True)
 class Example:
-    """A document that a member of the tenant gave its type."""
+    """A document whose type was set by a member of the tenant."""
 
     doc_type: str
     words: Sequence[str]
@@ -50,7 +50,7 @@ class Classification:
 
 
 def classify(words: Sequence[str], types: Sequence[DocumentType], examples: Sequence[Example] = ()) -> Classification:
-    """The type that is most probable; `other` if none reaches the threshold."""
+    """The most probable type; `other` if none reaches the threshold."""
     nodes = {type.key: type.node for type in types}
     known = [(each.doc_type, each.words) for each in examples if each.doc_type in nodes]
     learned = lessons(words, known, lambda seen: scores(seen, types))
@@ -66,7 +66,7 @@ def classify(words: Sequence[str], types: Sequence[DocumentType], examples: Sequ
 
 
 def scores(words: Sequence[str], types: Sequence[DocumentType]) -> dict[str, float]:
-    """How much speaks for each type, in nats."""
+    """The evidence for each type, in nats."""
     text, headings = haystacks(words)
     return {
         type.key: sum(weight * loudness(term, text, headings) for term, weight in type.evidence.items())
@@ -82,7 +82,7 @@ def haystacks(words: Sequence[str]) -> tuple[str, str]:
 
 
 def loudness(term: str, text: str, headings: str) -> float:
-    """1 for what the document opens with, less the later it comes, 0 for what it does not say."""
+    """1 for words at the beginning of the document, less for later ones, 0 for those that do not occur."""
     in_heading, needle = needle_of(term)
     at = (headings if in_heading else text).find(needle)
     return 0.0 if at < 0 else min(1.0, OPENING / (at + 1))
@@ -93,7 +93,7 @@ def needle_of(term: str) -> tuple[bool, str]:
     in_heading = term.startswith(HEADING)
     is_inside = term.removeprefix(HEADING).startswith("*")
     needle = " ".join(folded(term.strip(HEADING + "*")))
-    # Too short to be the beginning of a word that means the same.
+    # Too short to match longer words that begin with it.
     ending = " " if 0 < len(needle) <= 3 else ""
     return in_heading, needle if is_inside else f" {needle}{ending}"
 

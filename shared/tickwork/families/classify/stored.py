@@ -1,4 +1,4 @@
-"""What the classifier reads and writes, for the tenant whose rows are open to the connection."""
+"""What the classifier reads and writes, for the tenant whose rows the connection may access."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -6,12 +6,12 @@ from uuid import UUID
 from tickwork.families.classify.model import DocumentType, Example
 from tickwork.jobs.connection import Connection
 
-# More would be read for every document, and the newest say best what the tenant wants.
+# More would slow down every document, and the newest show best what the tenant wants.
 MAX_EXAMPLES = 200
 
 
 def types_of(connection: Connection, tenant_id: UUID) -> list[DocumentType]:
-    """Everybody's types with the tenant's own on top: theirs replace label and node, and add to the evidence."""
+    """The shared types with the tenant's own on top: these replace label and node, and add to the evidence."""
     rows = connection.execute(
         """
         select key, node, evidence
@@ -48,7 +48,7 @@ def examples_of(connection: Connection, tenant_id: UUID) -> list[Example]:
 
 
 def remember_words(connection: Connection, tenant_id: UUID, document_id: UUID, words: Sequence[str]) -> None:
-    """Keep what was seen of a document, in case that a member corrects its type."""
+    """Store what was seen of a document, in case a member corrects its type."""
     connection.execute(
         """
         insert into public.document_words (document_id, tenant_id, words)

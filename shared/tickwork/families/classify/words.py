@@ -1,4 +1,4 @@
-"""What the classifier sees of a document: its words in reading order, folded, the headings marked."""
+"""What the classifier sees of a document: its words in reading order, normalized, with headings marked."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ TOKEN = re.compile(r"§+\s*\d+|[^\W_]+")
 HYPHENATED = re.compile(r"(?<=[a-zäöüß])[-\u00ad]\s*\n\s*(?=[a-zäöüß])")
 SPACED_OUT = re.compile(r"\b(?:\w ){3,}\w\b")
 INNER_CAPITAL = re.compile(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])")
-# What scanners misread: ZähIer, VERSlCHERUNG, Rechnunq, B0den.
+# Typical OCR errors: ZähIer, VERSlCHERUNG, Rechnunq, B0den.
 MISREAD = [
     (re.compile(r"(?<=[A-Za-zÄÖÜäöüß])I(?=[a-zäöüß])"), "l"),
     (re.compile(r"(?<=[A-ZÄÖÜ])l(?=[A-ZÄÖÜ])"), "I"),
@@ -24,7 +24,7 @@ MISREAD = [
     (re.compile(r"\|"), "l"),
 ]
 DIGITS_AS_LETTERS = str.maketrans("015", "ois", "2346789")
-# So that ü, ue and a ü that lost its dots are one.
+# So that ü, ue and an ü that lost its dots are the same.
 UMLAUTS = re.compile("([aou])e")
 
 IN_EVERY_LETTER = """
@@ -47,7 +47,7 @@ COMMON = frozenset(IN_EVERY_LETTER.split())
 
 
 def words_of(text: str, name: str = "") -> list[str]:
-    """At most 600 words of the beginning, after those of the file's name. A heading's words begin with ^."""
+    """The words of the file name, then at most 600 from the beginning. Words of headings begin with ^."""
     spoken_name = INNER_CAPITAL.sub(" ", name.replace("_", " "))
     words = [HEADING + word for word in folded(spoken_name)][:MAX_HEADING_LENGTH]
     for is_heading, line in marked_lines(healed(text[:MAX_TEXT_LENGTH])):
@@ -67,7 +67,7 @@ def marked_lines(text: str) -> Iterator[tuple[bool, list[str]]]:
 
 
 def healed(text: str) -> str:
-    """The text without what line breaks, wide setting and scanners did to its words."""
+    """The text with words repaired that line breaks, letter spacing and OCR have broken."""
     text = HYPHENATED.sub("", unicodedata.normalize("NFC", text))
     text = SPACED_OUT.sub(lambda match: match.group().replace(" ", ""), text)
     for misread, meant in MISREAD:
@@ -76,7 +76,7 @@ def healed(text: str) -> str:
 
 
 def folded(text: str) -> list[str]:
-    """Words in small letters without accents; no numbers but those of paragraphs, and no common words."""
+    """Words in lower case without accents; no numbers except those of sections, and no stop words."""
     plain = text.lower()
     if not plain.isascii():
         parts = unicodedata.normalize("NFKD", plain.replace("ß", "ss"))

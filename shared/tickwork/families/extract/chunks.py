@@ -1,8 +1,9 @@
 """The text of a document in pieces that can be searched, one or more for each element."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from tickwork.errors import Permanent
@@ -10,9 +11,9 @@ from tickwork.families.extract.elements import Element, Metadata
 from tickwork.families.extract.extractions import Task
 from tickwork.jobs.connection import Connection
 
-# Longer ones are cut: a search vector takes no more, and nobody reads a hit of ten pages.
+# Longer ones are cut: a search vector cannot hold more, and nobody reads a hit of ten pages.
 MAX_CHUNK_LENGTH = 8_000
-# How many are stored by one statement: a few round trips, none of which takes too long.
+# How many are stored per statement: few round trips, and none of them takes too long.
 CHUNKS_AT_ONCE = 2_000
 
 
@@ -22,8 +23,8 @@ class Chunk:
     text: str
 
 
-def chunks_of(elements: Sequence[Element]) -> Iterator[Chunk]:
-    """A chunk for each element that has text, and several for one that is too long."""
+def chunks_of(elements: Iterable[Element]) -> Iterator[Chunk]:
+    """One chunk for each element with text, or several if it is too long."""
     for element in elements:
         text = element["text"]
         while text:
@@ -35,17 +36,19 @@ def chunks_of(elements: Sequence[Element]) -> Iterator[Chunk]:
             text = text[end:].lstrip()
 
 
-def replace_chunks(connection: Connection, task: Task, chunks: Sequence[Chunk]) -> None:
-    """In place of whatever text the document had."""
+def replace_chunks(connection: Connection, task: Task, chunks: Iterator[Chunk]) -> None:
+    """Replaces the text that the document had."""
     lock = "select from public.documents where id = %s for no key update"
     if connection.execute(lock, [task.document["id"]]).fetchone() is None:
-        raise Permanent("There is no such document any more", code="DOCUMENT_MISSING")
+        raise Permanent("The document no longer exists", code="DOCUMENT_MISSING")
     connection.execute("delete from public.document_chunks where document_id = %s", [task.document["id"]])
-    for first in range(0, len(chunks), CHUNKS_AT_ONCE):
-        connection.execute(INSERT_CHUNKS, columns_of(task, chunks[first : first + CHUNKS_AT_ONCE], first))
+    first = 0
+    while some := list(islice(chunks, CHUNKS_AT_ONCE)):
+        connection.execute(INSERT_CHUNKS, columns_of(task, some, first))
+        first += len(some)
 
 
-# Many at once: COPY refuses tables with row-level security, and this is as quick.
+# Many at once: COPY does not work with row-level security, and this is as fast.
 INSERT_CHUNKS = """
     insert into public.document_chunks (
       document_id, tenant_id, extraction_id, chunk_index, page_number, element_type, text, metadata
@@ -72,5 +75,5 @@ def columns_of(task: Task, chunks: Sequence[Chunk], first: int = 0) -> dict[str,
 
 
 def small(metadata: Metadata) -> dict[str, Any]:
-    # The HTML of a table can be larger than all the rest; it is in the vault with the other elements.
+    # The HTML of a table can be larger than all the rest; it is stored in the vault with the other elements.
     return {name: value for name, value in metadata.items() if name != "text_as_html"}

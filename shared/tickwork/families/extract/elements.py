@@ -1,13 +1,16 @@
-"""What engines read out of a file: elements, in the shape that the Unstructured API answers."""
+"""What engines extract from a file: elements, in the format of the Unstructured API."""
 
 import hashlib
+import json
 import re
 import unicodedata
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 from typing import TypedDict
 
-# What Postgres cannot store or no font shows: control characters but tab and line feed, lone surrogates.
+# What Postgres cannot store or no font shows: control characters except tab and line feed, lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 LIGATURE = re.compile("[\ufb00-\ufb06]")
 # No letter has more marks than Unicode's stream-safe text allows, and sorting a longer row of them takes its square.
@@ -31,16 +34,53 @@ class Element(TypedDict):
     metadata: Metadata
 
 
+# Few documents have more, and those that do are kept on disk.
+IN_MEMORY = 1_000_000
+
+
+class Elements:
+    """Elements in reading order, as lines of JSON: a few megabytes of text would be hundreds as objects of Python."""
+
+    def __init__(self, elements: Iterable[Element] = ()) -> None:
+        self._file = SpooledTemporaryFile(IN_MEMORY, prefix="tickwork-")  # noqa: SIM115 (closed with this object)
+        weakref.finalize(self, self._file.close)
+        self._count = 0
+        for each in elements:
+            self.add(each)
+
+    def add(self, element: Element) -> None:
+        self._file.write(json.dumps(element, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        self._count += 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Element]:
+        return map(json.loads, self._lines())
+
+    def as_json(self) -> Iterator[bytes]:
+        """A list of all of them, piece by piece."""
+        before = b"["
+        for line in self._lines():
+            yield before + line.rstrip(b"\n")
+            before = b","
+        yield b"]" if self else b"[]"
+
+    def _lines(self) -> Iterator[bytes]:
+        self._file.seek(0)
+        yield from self._file
+
+
 @dataclass(frozen=True)
 class Extracted:
-    """All that an engine found in one file, in reading order."""
+    """Everything that an engine found in a file, in reading order."""
 
-    elements: Sequence[Element]
+    elements: Elements
     page_count: int
 
 
 def element(type: str, text: str, position: int, **metadata: object) -> Element:
-    """One element; its id is the same each time the same file is read."""
+    """One element; its id is the same every time the same file is extracted."""
     text = cleaned(text)
     digest = hashlib.sha256(f"{position}\n{type}\n{text}".encode()).hexdigest()
     known: Metadata = {name: value for name, value in metadata.items() if value is not None}  # type: ignore[assignment]
@@ -48,7 +88,7 @@ def element(type: str, text: str, position: int, **metadata: object) -> Element:
 
 
 def cleaned(text: str) -> str:
-    """As people type it: letters with their dots, no ligatures, no soft hyphens, nothing that cannot be stored."""
+    """As people type it: composed letters, no ligatures, no soft hyphens, nothing that cannot be stored."""
     if text.isascii() and text.isprintable():
         return text.strip()
     text = unicodedata.normalize("NFC", PERHAPS_MARKS.sub(_fewer_marks, text))

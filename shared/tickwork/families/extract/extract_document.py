@@ -1,8 +1,6 @@
-"""extract_document: a file of the vault becomes text that can be searched."""
+"""extract_document: turns a file of the vault into searchable text."""
 
 import hashlib
-import json
-from collections.abc import Sequence
 from functools import partial
 from math import ceil
 from pathlib import Path
@@ -14,8 +12,8 @@ from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
 from tickwork.errors import Permanent, Retryable
-from tickwork.families.extract.chunks import Chunk, chunks_of, replace_chunks
-from tickwork.families.extract.elements import Element, Extracted
+from tickwork.families.extract.chunks import chunks_of, replace_chunks
+from tickwork.families.extract.elements import Elements, Extracted
 from tickwork.families.extract.extractions import Engine, Task, begin, noted_failure
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
@@ -26,9 +24,9 @@ from tickwork.tools.events import emit_held_event
 from tickwork.tools.vault import Vault, derived_key, vault_of
 
 MAX_FILE_BYTES = 50_000_000
-# What is left of a handler's time after the engine, to store what it found: a fifth, or so many seconds.
+# How much of a handler's time is reserved for storing the result: a fifth, or at most this many seconds.
 STORING_SECONDS = 15.0
-# A file that takes the engine here longer is a bomb, or as good as one.
+# A file that takes the local engine longer is a bomb, or as good as one.
 LOCAL_SECONDS = 120.0
 
 
@@ -49,22 +47,22 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
     task = tools.under_lease(partial(begin, payload.document_id, payload.engine, default, tools.job_id))
     with noted_failure(task, tools):
         if not task.has_consent:
-            raise Permanent("Nobody has agreed that the document is sent to a third party", code="CONSENT_MISSING")
+            raise Permanent("Nobody has consented to sending the document to a third party", code="CONSENT_MISSING")
         vault = vault_of(settings, tools.tenant_id)
         with TemporaryDirectory(prefix="tickwork-") as folder:
             file = Path(folder, "document")
             tools.progress(0.02, "fetching the file")
             sha256 = fetch(vault, task.document, file, tools)
             extracted = run_engine(task, file, settings, tools)
-        chunks = list(chunks_of(extracted.elements))
-        if not chunks:
-            raise Permanent("There is no text in the file; a scan needs an engine that reads images", code="NO_TEXT")
+        chunk_count = sum(1 for _ in chunks_of(extracted.elements))
+        if not chunk_count:
+            raise Permanent("The file contains no text. A scan needs an engine that reads images", code="NO_TEXT")
         tools.progress(0.92, "storing the text")
         save_elements(vault, tools.tenant_id, payload.document_id, extracted.elements)
-    result = Result(page_count=extracted.page_count, chunk_count=len(chunks), doc_type=task.document["doc_type"])
+    result = Result(page_count=extracted.page_count, chunk_count=chunk_count, doc_type=task.document["doc_type"])
     return Done(
         result,
-        writes=[partial(store, task, result, sha256, chunks), partial(tell, task, result)],
+        writes=[partial(store, task, result, sha256, extracted.elements), partial(tell, task, result)],
         follow_ups=[follow_up(type, payload.document_id) for type in task.follow_ups],
     )
 
@@ -74,7 +72,7 @@ def follow_up(type: str, document_id: UUID) -> FollowUp:
 
 
 def fetch(vault: Vault, document: dict[str, Any], file: Path, tools: Tools) -> str:
-    """Bring the file here; returns its SHA-256."""
+    """Download the file; returns its SHA-256."""
     digest, size = hashlib.sha256(), 0
     with vault.read(document["vault_path"]) as chunks, file.open("wb") as copy:
         for chunk in chunks:
@@ -102,7 +100,7 @@ def run_engine(task: Task, file: Path, settings: Settings, tools: Tools) -> Extr
 
         return local.extract(file, mime_type, min(seconds, LOCAL_SECONDS), report)
     if settings.unstructured_url is None and settings.unstructured_api_key is None:
-        raise Permanent("The operator has set up no such engine: take local", code="ENGINE_NOT_SET_UP")
+        raise Permanent("The operator has not set up this engine. Use local", code="ENGINE_NOT_SET_UP")
     from tickwork.families.extract.engines import unstructured
 
     return unstructured.extract(
@@ -117,14 +115,13 @@ def run_engine(task: Task, file: Path, settings: Settings, tools: Tools) -> Extr
     )
 
 
-def save_elements(vault: Vault, tenant_id: UUID, document_id: UUID, elements: Sequence[Element]) -> None:
-    text = json.dumps(elements, ensure_ascii=False, separators=(",", ":"))
-    vault.write(derived_key(tenant_id, document_id), [text.encode()], "application/json")
+def save_elements(vault: Vault, tenant_id: UUID, document_id: UUID, elements: Elements) -> None:
+    vault.write(derived_key(tenant_id, document_id), elements.as_json(), "application/json")
 
 
-def store(task: Task, result: Result, sha256: str, chunks: Sequence[Chunk], connection: Connection) -> None:
-    """Replace whatever text the document had, one extraction after the other."""
-    replace_chunks(connection, task, chunks)
+def store(task: Task, result: Result, sha256: str, elements: Elements, connection: Connection) -> None:
+    """Replace the text of the document, one extraction at a time."""
+    replace_chunks(connection, task, chunks_of(elements))
     cost = ceil(result.page_count * task.cents_per_page)
     connection.execute(
         """

@@ -1,4 +1,4 @@
-"""The rows of extractions: which engine reads a document, who agreed to it, and how it ended."""
+"""The rows of extractions: which engine extracts a document, who consented, and how it ended."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +16,7 @@ Engine = Literal["local", "unstructured_fast", "unstructured_hires"]
 
 @dataclass(frozen=True)
 class Task:
-    """A document, and what was agreed on about its extraction."""
+    """A document, with the engine and the consent of its extraction."""
 
     document: dict[str, Any]
     extraction_id: UUID
@@ -30,7 +30,7 @@ def begin(document_id: UUID, named: Engine | None, default: Engine, job_id: UUID
     document = connection.execute("select * from public.documents where id = %s", [document_id]).fetchone()
     if document is None:
         raise Permanent("There is no such document", code="DOCUMENT_MISSING")
-    # An attempt before this one has chosen already, perhaps when the settings were others.
+    # An earlier attempt may have chosen an engine already, perhaps with other settings.
     begun = connection.execute("select engine from public.extractions where job_id = %s", [job_id]).fetchone()
     engine: Engine = named or (begun["engine"] if begun else default)
     extraction = connection.execute(ADOPT, {"document_id": document_id, "engine": engine, "job_id": job_id}).fetchone()
@@ -47,7 +47,7 @@ def begin(document_id: UUID, named: Engine | None, default: Engine, job_id: UUID
     )
 
 
-# The one that was made for this job, or that somebody who knows no jobs has made, with or without consent.
+# The extraction of this job, or one that was inserted without a job, with or without consent.
 ADOPT = """
     update public.extractions
     set status = 'running', job_id = %(job_id)s, started_at = clock_timestamp(), finished_at = null,
@@ -86,14 +86,14 @@ TERMS = """
 
 @contextmanager
 def noted_failure(task: Task, tools: Tools) -> Iterator[None]:
-    """An extraction that fails says so in its own row."""
+    """Records in the extraction's own row that it failed."""
     try:
         yield
     except (Interrupted, LeaseLost):
         raise
     except JobError as error:
         is_final = isinstance(error, Permanent)
-        # The job's own error counts more than that it could not be noted here.
+        # The job's own error matters more than a failure to record it here.
         with suppress(Exception):
             tools.under_lease(partial(note_failure, task.extraction_id, error, is_final))
         raise

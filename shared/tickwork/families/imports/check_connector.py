@@ -1,4 +1,4 @@
-"""check_connector: ask a provider who a connector belongs to, and so whether it still takes its token."""
+"""check_connector: asks a provider which account a connector belongs to, and so whether it still accepts its token."""
 
 from uuid import UUID
 
@@ -35,7 +35,7 @@ def check_connector(payload: Payload, tools: Tools) -> Done:
     tools.under_lease(lambda connection: note(connection, payload.connector_id, account))
     name = as_name(account.name)[:200]
     result = Result(provider=connector.provider, account_id=as_name(account.id)[:200], account_name=name)
-    # Nobody renewed its subscription while its token was refused.
+    # Its subscription was not renewed while its token was refused.
     return Done(result, follow_ups=[watching(connector.id)] if connector.watch_url else [])
 
 
@@ -45,7 +45,7 @@ def watching(connector_id: UUID) -> FollowUp:
 
 
 def note(connection: Connection, connector_id: UUID, account: Account) -> None:
-    """It works: whoever has connected it again need do no more."""
+    """It works, so a connector that was connected again becomes active."""
     connection.execute(
         """
         update public.connectors

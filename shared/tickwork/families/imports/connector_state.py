@@ -1,4 +1,4 @@
-"""What the database knows of a connector: its folders, and its files with what has become of them.
+"""What the database knows about a connector: its folders, and its files with what has become of them.
 
 Every function runs in a transaction that holds a job of the tenant.
 """
@@ -14,7 +14,7 @@ from tickwork.errors import Permanent
 from tickwork.families.imports.items import Item, Page
 from tickwork.jobs.connection import Connection
 
-# A file that could not be fetched gets so many tries in one import.
+# How many times one import tries to fetch a file.
 MAX_TRIES = 3
 
 
@@ -50,7 +50,7 @@ def cursor_of(connection: Connection, connector: Connector, folder: str) -> str 
 
 
 def try_failed_again(connection: Connection, connector: Connector, folder: str, job_id: UUID) -> None:
-    """What failed in another import. A cursor never leads to it again, unless it changes."""
+    """Retries what failed in another import. A cursor never leads to it again, unless it changes."""
     connection.execute(
         """
         update public.imported_items
@@ -65,7 +65,7 @@ def try_failed_again(connection: Connection, connector: Connector, folder: str, 
 
 
 def save_page(connection: Connection, connector: Connector, folder: str, page: Page, job_id: UUID) -> int:
-    """The items and the cursor that leads past them, together. Returns how many have not changed."""
+    """Stores the items together with the cursor that leads past them. Returns how many have not changed."""
     unchanged = save_items(connection, connector, folder, page.items, job_id)
     mark_gone(connection, connector, page.gone, job_id)
     save_cursor(connection, connector, folder, page.cursor, page.is_last)
@@ -97,8 +97,8 @@ def save_cursor(connection: Connection, connector: Connector, folder: str, curso
 
 
 def save_items(connection: Connection, connector: Connector, folder: str, items: Sequence[Item], job_id: UUID) -> int:
-    """Note what is to be fetched. Returns how many are there already, as they are now."""
-    # Deltas repeat items: the last word counts.
+    """Records what is to be fetched. Returns how many have already been imported in this version."""
+    # Deltas repeat items: the last one counts.
     latest = {(each.drive, each.id): each for each in items}
     rows = connection.execute(
         SAVE_ITEMS,
@@ -130,7 +130,7 @@ def as_row(item: Item) -> dict[str, Any]:
     }
 
 
-# What has become a document stays so while the content is the same: by its revision, or, where a file was only renamed
+# An imported file is not imported again while its content is the same: by its revision or, if the file was only renamed
 # or moved, by the provider's hash.
 SAVE_ITEMS = """
     insert into public.imported_items (
@@ -180,7 +180,7 @@ SAVE_ITEMS = """
 
 
 def mark_gone(connection: Connection, connector: Connector, gone: Sequence[str], job_id: UUID) -> None:
-    """What was deleted there. A deleted folder takes along what was in it, and its documents stay."""
+    """Marks what was deleted at the provider, with everything in a deleted folder. Documents stay."""
     if gone:
         connection.execute(
             """

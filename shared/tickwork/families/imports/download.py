@@ -1,4 +1,4 @@
-"""One file on its way into the vault: streamed, resumed where a connection broke off, and checked."""
+"""One file on its way into the vault: streamed, resumed where a connection broke, and verified."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -14,16 +14,16 @@ from tickwork.tools.file_names import UNKNOWN_TYPE
 from tickwork.tools.outbound.http import Limits, StreamedResponse, TooLarge, Unreachable
 from tickwork.tools.vault import Vault
 
-# One request lasts so long at most: a server that falls silent costs no more, and a slow one is asked for the rest.
+# How long one request may last: a silent server costs no more than that, and a slow one is asked for the rest.
 REQUEST_SECONDS = 120.0
-# So many requests in a row may bring nothing.
+# How many requests in a row may return nothing.
 MAX_BREAKS = 3
-# Of an export nobody says the size beforehand.
+# The size of an export is not known beforehand.
 MAX_BYTES_OF_UNKNOWN_SIZE = 200_000_000
 
 
 class Stream:
-    """The bytes of a file, read once. `failure` is what its provider did wrong, as opposed to the vault."""
+    """The bytes of a file, read once. `failure` is an error of the provider, as opposed to one of the vault."""
 
     def __init__(
         self, provider: Provider, item: Item, tools: Tools, reserve: float, report: Callable[[int], None]
@@ -76,7 +76,7 @@ class Stream:
         return Limits(seconds=min(left + 1, REQUEST_SECONDS), max_body_bytes=largest, redirects=3)
 
     def _rest_of(self, answer: StreamedResponse) -> Iterator[bytes]:
-        # Where there is no hash, only the framing tells a whole file from a part.
+        # Without a hash, only the framing tells a whole file from a part.
         if not {"content-length", "transfer-encoding"} & answer.headers.keys() and not self._expected:
             raise answered_oddly()
         to_skip = self.size if answer.status == 200 else 0
@@ -114,7 +114,7 @@ def fetch(
     reserve: float,
     report: Callable[[int], None],
 ) -> tuple[Stored | None, JobError | None]:
-    """What lies in the vault afterwards, or what was wrong with the file; what is wrong with the vault is raised."""
+    """What is in the vault afterwards, or what was wrong with the file; errors of the vault are raised."""
     stream = Stream(provider, item, tools, reserve, report)
     try:
         vault.write(key, stream, item.mime_type or UNKNOWN_TYPE)

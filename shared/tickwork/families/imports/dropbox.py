@@ -1,4 +1,4 @@
-"""Dropbox: its endpoints, its words and its errors."""
+"""Dropbox: its endpoints, its terms and its errors."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from tickwork.tools.outbound.http import Limits, StreamedResponse
 API = "https://api.dropboxapi.com"
 CONTENT = "https://content.dropboxapi.com"
 RENEWAL_PATH = "/oauth2/token"
-# The most that it takes; more pages would only be slower.
+# The maximum; smaller pages would only be slower.
 ENTRIES_PER_PAGE = 2000
 
 
@@ -39,7 +39,7 @@ class Dropbox:
         return Account(str(found.get("account_id", "")), str(name or ""))
 
     def watch(self, url: str, token: str) -> None:
-        """Where an app's notifications go is said once, in Dropbox's app console."""
+        """The URL for notifications is set once, in Dropbox's app console."""
 
     def changes(self, folder: str, cursor: str | None) -> Page:
         if cursor is None:
@@ -67,7 +67,7 @@ class Dropbox:
     def find(self, named: str) -> Item:
         found = self._remote.call("POST", f"{self._api}/2/files/get_metadata", body={"path": named})
         if found.get(".tag") == "folder":
-            raise Permanent("That is a folder: name it as remote_path", code="FOLDER")
+            raise Permanent("That is a folder. Pass it as remote_path", code="FOLDER")
         try:
             return file_of(found)
         except (KeyError, TypeError, ValueError):
@@ -78,7 +78,7 @@ class Dropbox:
 
     @contextmanager
     def open(self, item: Item, offset: int, limits: Limits) -> Iterator[StreamedResponse]:
-        # By revision, so that what comes is what was listed. A header is ASCII, and JSON can be.
+        # By revision, so that the listed version is downloaded. A header must be ASCII, and JSON can be.
         headers = {
             "Dropbox-API-Arg": json.dumps({"path": f"rev:{item.revision}"}),
             "Accept-Encoding": "identity",
@@ -103,7 +103,7 @@ def file_of(entry: dict[str, Any]) -> Item:
 
 
 def error_of(refusal: Refusal) -> JobError:
-    """Nearly everything is a 409, and its summary says what it is: path/not_found/…"""
+    """Most errors are a 409 whose summary says what is wrong: path/not_found/…"""
     summary = str(refusal.body.get("error_summary", ""))
     error = as_dict(refusal.body.get("error"))
     match refusal.status:
@@ -112,7 +112,7 @@ def error_of(refusal: Refusal) -> JobError:
         case 409 if "not_found" in summary:
             return NotThere()
         case 409 if "not_folder" in summary:
-            return Permanent("That is a file: name it in files", code="NOT_A_FOLDER")
+            return Permanent("That is a file. Pass it in files", code="NOT_A_FOLDER")
         case 409 if "restricted_content" in summary or "unsupported_file" in summary:
             return refused("NOT_DOWNLOADABLE")
         case 409 if "too_many" in summary:

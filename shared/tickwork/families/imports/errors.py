@@ -1,14 +1,14 @@
-"""What can go wrong with a provider, in words for the tenant and without tokens, URLs or anything a server said."""
+"""What can go wrong with a provider, in messages for the tenant, without tokens, URLs or texts from a server."""
 
 from tickwork.errors import JobError, Permanent, RateLimited, Retryable
 from tickwork.tools.outbound.retry_after import pause_of
 
-# Where a provider names no time.
+# If a provider names no time.
 USUAL_DELAY = 60.0
 
 
 class Unusable(Permanent):
-    """Not this file or folder, but the connector as a whole."""
+    """Concerns the whole connector, not one file or folder."""
 
 
 class NotSetUp(Unusable):
@@ -16,19 +16,19 @@ class NotSetUp(Unusable):
 
 
 class Reauthorize(Unusable):
-    """The provider no longer takes the connector's token: somebody has to connect it again."""
+    """The provider no longer accepts the connector's token: somebody has to connect it again."""
 
     code = "REAUTHORIZE"
 
     def __init__(self) -> None:
-        super().__init__("The provider no longer takes the connector's token. Connect it again")
+        super().__init__("The provider no longer accepts the connector's token. Connect it again")
 
 
 class NotThere(Permanent):
     code = "NOT_THERE"
 
     def __init__(self) -> None:
-        super().__init__("There is no such file or folder any more")
+        super().__init__("The file or folder no longer exists")
 
 
 class Changed(Retryable):
@@ -37,16 +37,16 @@ class Changed(Retryable):
     code = "FILE_CHANGED"
 
     def __init__(self) -> None:
-        super().__init__("The bytes are not those that the provider has listed")
+        super().__init__("The bytes differ from those that the provider listed")
 
 
 class Resync(Retryable):
-    """The provider has forgotten the cursor: begin anew, at `cursor` if it says where."""
+    """The provider no longer knows the cursor: start over, at `cursor` if it names one."""
 
     code = "RESYNC"
 
     def __init__(self, cursor: str | None = None) -> None:
-        super().__init__("The provider wants the folder to be listed anew")
+        super().__init__("The provider requires the folder to be listed again")
         self.cursor = cursor
 
 
@@ -54,11 +54,11 @@ class OutOfTime(Retryable):
     code = "TOO_SLOW"
 
     def __init__(self) -> None:
-        super().__init__("The file takes longer than one job may last")
+        super().__init__("Fetching the file takes longer than one job may run")
 
 
 def rate_limited(retry_after: object) -> RateLimited:
-    return RateLimited("The provider asks for a pause", delay=seconds_of(retry_after))
+    return RateLimited("The provider asked to wait", delay=seconds_of(retry_after))
 
 
 def unavailable(retry_after: object = None) -> Retryable:
@@ -71,11 +71,11 @@ def refused(code: str = "PROVIDER_REFUSED") -> Permanent:
 
 
 def answered_oddly() -> Retryable:
-    return Retryable("The provider's answer cannot be understood", code="PROVIDER_UNCLEAR")
+    return Retryable("The provider's response cannot be understood", code="PROVIDER_UNCLEAR")
 
 
 def by_status(status: int, retry_after: object = None) -> JobError:
-    """What a status means with every provider."""
+    """What an HTTP status means for every provider."""
     match status:
         case 404 | 410:
             return NotThere()
@@ -92,6 +92,6 @@ def by_status(status: int, retry_after: object = None) -> JobError:
 
 
 def seconds_of(retry_after: object) -> float:
-    """How long to wait, a second at least; where nothing sensible is said, the usual pause."""
+    """How long to wait, at least a second; the usual delay if nothing sensible is given."""
     asked = pause_of(None if retry_after is None else str(retry_after))
     return USUAL_DELAY if asked is None else max(asked, 1.0)

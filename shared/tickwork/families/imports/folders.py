@@ -1,9 +1,9 @@
-"""Which folders a file lies in, where a provider only says its parent."""
+"""Which folders a file is in, if a provider only names its parent."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# Deeper than any provider lets folders be.
+# Deeper than any provider allows.
 MAX_LEVELS = 200
 
 
@@ -14,7 +14,7 @@ class Folder:
 
 
 class Folders:
-    """The folders of a drive as far as they are known; the others are asked for, each once. None is a lost one."""
+    """The known folders of a drive; others are asked for, each once. None means that a folder cannot be found."""
 
     def __init__(self, ask: Callable[[str], Folder | None]) -> None:
         self._ask = ask
@@ -38,6 +38,6 @@ class Folders:
 
 
 def path_of(chain: list[tuple[str, Folder]], name: str) -> str:
-    """For people: the topmost folder is the drive itself, and has no name."""
+    """For display: the topmost folder is the drive itself, and has no name."""
     names = [folder.name for _, folder in reversed(chain) if folder.parent is not None]
     return "".join(f"/{each}" for each in [*names, name])

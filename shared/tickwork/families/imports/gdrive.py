@@ -1,4 +1,4 @@
-"""Google Drive: its endpoints, its words and its errors."""
+"""Google Drive: its endpoints, its terms and its errors."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ EXPORTS_AT = "https://docs.google.com"
 VERSION = "/drive/v3"
 RENEWAL_PATH = "/token"
 FILES_PER_PAGE = 1000
-# It allows a week.
+# The maximum is a week.
 WATCHED_FOR = timedelta(days=6)
 
 FIELDS = (
@@ -31,7 +31,7 @@ FIELDS = (
 )
 NATIVE = "application/vnd.google-apps."
 FOLDER, SHORTCUT = f"{NATIVE}folder", f"{NATIVE}shortcut"
-# What Google's own documents become: they have no bytes of their own.
+# What Google's own documents are exported as: they have no bytes of their own.
 EXPORTS = {
     f"{NATIVE}document": ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     f"{NATIVE}spreadsheet": ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
@@ -56,8 +56,8 @@ class TooLargeToExport(Permanent):
 
 
 class GoogleDrive:
-    """The first time the folder is walked; from then on the changes of the whole drive are read, and those below the
-    folder are kept. A cursor is the token of those changes, and the folders that are still to be walked."""
+    """The first time, the folder is walked; from then on the changes of the whole drive are read, and those below the
+    folder are kept. A cursor consists of the token for those changes and the folders that are still to be walked."""
 
     def __init__(self, remote: Remote, api: str = API) -> None:
         self._remote = remote
@@ -84,7 +84,7 @@ class GoogleDrive:
         scope = self._scope(folder)
         try:
             if cursor is None:
-                # First, so that what changes during the walk is not missed.
+                # First, so that no changes during the walk are missed.
                 token = str(self._get("changes/startPageToken", supportsAllDrives="true")["startPageToken"])
                 to_walk: list[list[str | None]] = [[scope, None]]
             else:
@@ -100,7 +100,7 @@ class GoogleDrive:
         except NotThere:
             if folder == scope:
                 raise
-            # It was deleted before its turn came: the changes that follow say so.
+            # It was deleted before its turn: the changes that follow will say so.
             return Page(items=[], cursor=json.dumps([token, others]), is_last=False)
         entries = [as_dict(each) for each in found.get("files", [])]
         folders = [each for each in entries if each.get("mimeType") == FOLDER]
@@ -127,7 +127,7 @@ class GoogleDrive:
                 self._folders.learn(str(each["id"]), folder_of(each))
         chains = [(each, self._folders.above(parent_of(each))) for each in present]
         within = [(each, chain) for each, chain in chains if scope in (id for id, _ in chain)]
-        # A folder that was moved here brings its files along, which did not change themselves.
+        # When a folder is moved here, its files move too but do not appear as changed.
         to_walk = [[str(each["id"]), None] for each, _ in within if each.get("mimeType") == FOLDER]
         onward = found.get("nextPageToken")
         return Page(
@@ -154,7 +154,7 @@ class GoogleDrive:
             url = f"{self._api}/files/{id}?alt=media&supportsAllDrives=true"
             headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
         elif offset:
-            # The second export need not have the same bytes as the first.
+            # Two exports may have different bytes.
             raise Changed()
         else:
             url, headers = f"{self._api}/files/{id}/export?{urlencode({'mimeType': export})}", {}
@@ -166,13 +166,13 @@ class GoogleDrive:
             link = as_dict(self._get(f"files/{id}", fields="exportLinks").get("exportLinks")).get(str(export))
             if link is None:
                 raise
-        # Over 10 MB there is this other way. Tokens go to Google's own host only, whatever the link says.
+        # Above 10 MB this link is needed. Tokens are only sent to Google's own host, whatever the link says.
         with self._remote.stream("GET", str(link), headers=headers, limits=limits) as answer:
             yield answer
 
     def _file(self, found: dict[str, Any]) -> Item:
         if found.get("mimeType") == FOLDER:
-            raise Permanent("That is a folder: name it as remote_path", code="FOLDER")
+            raise Permanent("That is a folder. Pass it as remote_path", code="FOLDER")
         try:
             return file_of(found, self._folders.above(parent_of(found)))
         except (KeyError, TypeError, ValueError):
@@ -186,7 +186,7 @@ class GoogleDrive:
         above, _, name = folder.rpartition("/")
         found = self._named(name, self._scope(above))
         if found.get("mimeType") != FOLDER:
-            raise Permanent("That is a file: name it in files", code="NOT_A_FOLDER")
+            raise Permanent("That is a file. Pass it in files", code="NOT_A_FOLDER")
         return str(found.get("id"))
 
     def _named(self, name: str, folder: str) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class GoogleDrive:
         if not found:
             raise NotThere()
         if len(found) > 1:
-            message = "Several files or folders there have that name: give the id of one as id:…"
+            message = "Several files or folders have that name. Pass the id of one as id:…"
             raise Permanent(message, code="AMBIGUOUS_PATH")
         return as_dict(found[0])
 
@@ -229,7 +229,7 @@ def file_of(entry: dict[str, Any], chain: list[tuple[str, Folder]]) -> Item:
     if kind in EXPORTS:
         extension, mime_type = EXPORTS[kind]
         name = name if name.lower().endswith(f".{extension}") else f"{name}.{extension}"
-        # Its version also counts what changes nothing in the text.
+        # Its version also counts changes that do not affect the text.
         revision = entry.get("modifiedTime") or entry.get("version")
         details = {"export": mime_type}
         return item(entry["id"], revision, name, path_of(chain, name), mime_type=mime_type, details=details)
@@ -253,7 +253,7 @@ def hash_of(entry: dict[str, Any]) -> str | None:
 
 
 def error_of(refusal: Refusal) -> JobError:
-    """A 403 can be anything: its reason says what."""
+    """A 403 can mean anything: its reason says what."""
     error = as_dict(refusal.body.get("error"))
     reasons = [as_dict(each) for each in error.get("errors") or [] if isinstance(each, dict)]
     reason, place = (str(reasons[0].get(name, "")) if reasons else "" for name in ("reason", "location"))
@@ -264,7 +264,7 @@ def error_of(refusal: Refusal) -> JobError:
         case 403 if reason in DAILY_LIMITS:
             return rate_limited(retry_after or 3600)
         case 403 if reason == "exportSizeLimitExceeded":
-            return TooLargeToExport("Google exports no more than 10 MB of its own documents")
+            return TooLargeToExport("Google exports at most 10 MB of its own documents")
         case 403 if reason in NOT_DOWNLOADABLE:
             return refused("NOT_DOWNLOADABLE")
         case 410:

@@ -1,4 +1,4 @@
-"""The providers' own hashes of a file, taken while it streams by."""
+"""The providers' own hashes of a file, computed while it is streamed."""
 
 import hashlib
 from base64 import b64encode
@@ -8,7 +8,7 @@ DROPBOX_BLOCK = 4 << 20
 
 QUICK_XOR_BITS = 160
 QUICK_XOR_SHIFT = 11
-# After so many bytes the shifts of quickXorHash begin anew: bytes so far apart fall on the same bits.
+# After this many bytes the shifts of quickXorHash repeat: bytes this far apart fall on the same bits.
 PERIOD = 160
 # Folded in one go, by halves: a power of two of periods.
 FOLDED = PERIOD << 10
@@ -48,9 +48,9 @@ class DropboxHash:
 
 
 class QuickXorHash:
-    """Microsoft's: every byte is XORed into 160 bits, each 11 bits further on, and the length at the end.
+    """Microsoft's: every byte is XORed into 160 bits, each 11 bits further, and the length at the end.
 
-    Byte by byte it would take minutes for a gigabyte. So what falls on the same bits is XORed first, in large numbers.
+    Byte by byte, a gigabyte would take minutes. So bytes that fall on the same bits are XORed first, in large numbers.
     """
 
     def __init__(self) -> None:
@@ -71,12 +71,12 @@ class QuickXorHash:
         bits = 0
         for place, byte in enumerate(every):
             bits ^= byte << place * QUICK_XOR_SHIFT % QUICK_XOR_BITS
-        # What stands out at the end comes in again at the beginning.
+        # Bits beyond the end wrap around to the beginning.
         bits = (bits ^ bits >> QUICK_XOR_BITS) & (1 << QUICK_XOR_BITS) - 1
         bits ^= self._length << QUICK_XOR_BITS - 64
         return b64encode(bits.to_bytes(QUICK_XOR_BITS // 8, "little")).decode()
 
-    # Under the name that all hashes here share, though the documented form is base64.
+    # Named like the method of other hashes, although the documented form is base64.
     hexdigest = base64digest
 
 
@@ -90,7 +90,7 @@ def folded(data: bytes) -> int:
 
 
 def hash_of_kind(kind: str) -> Hash:
-    """For what stands before the colon in an item's hash."""
+    """The hash for the prefix before the colon in an item's hash."""
     match kind:
         case "dropbox":
             return DropboxHash()

@@ -1,4 +1,4 @@
-"""An import: list what has changed, fetch it file by file, and leave the rest to a job that follows."""
+"""An import: lists what has changed, fetches it file by file, and leaves the rest to a follow-up job."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,27 +25,27 @@ from tickwork.tools.vault import Vault, document_key
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# What is left of a job's time to say how far it came: a tenth, or so many seconds.
+# How much of a job's time is reserved for saving its progress: a tenth, or at most this many seconds.
 RESERVED_SECONDS = 20.0
-# As many files are one job's: so that its result stays readable, and its documents are read before all are there.
+# How many files one job imports: so that its result stays readable, and extraction starts before all are imported.
 FILES_PER_JOB = 500
 ITEMS_AT_ONCE = 50
 MAX_FOLDER_LENGTH = 2000
-# So many different files in a row that cannot be fetched are the provider's fault, not theirs.
+# If this many different files in a row cannot be fetched, the provider is at fault, not the files.
 MAX_IN_A_ROW = 3
-# One that changes more often while it is being fetched is left to a later import.
+# A file that changes more often than this while it is being fetched is left to a later import.
 MAX_CHANGES = 3
 
 
 def is_short(path: str | None) -> str | None:
     # As connector_folders allows.
     if path is not None and len(path.encode()) > MAX_FOLDER_LENGTH:
-        raise ValueError(f"must be of {MAX_FOLDER_LENGTH} bytes at most")
+        raise ValueError(f"must have at most {MAX_FOLDER_LENGTH} bytes")
     return path
 
 
 class Payload(BaseModel):
-    """Everything below `remote_path`, or just `files`; without either, the folders that were imported before."""
+    """Everything below `remote_path`, or only `files`; without either, the folders that were imported before."""
 
     connector_id: UUID
     remote_path: Annotated[str | None, AfterValidator(is_short)] = None
@@ -69,7 +69,7 @@ class Import:
         self._changes: Counter[str] = Counter()
 
     def run(self) -> Done:
-        """Raises NotYet when the provider wants a pause: what was done until then stays."""
+        """Raises NotYet if the provider asks to wait: what was done until then is kept."""
         try:
             rest = self._rest_of_folders() if self._payload.files is None else self._rest_of_files()
         except RateLimited as limit:
@@ -92,13 +92,13 @@ class Import:
         try:
             yield
         except NotThere as error:
-            # Who asks for it wants to know. One of many is no reason to leave the others out.
+            # A folder that was asked for must exist. One of many is not a reason to skip the others.
             if self._payload.remote_path is not None:
-                raise Permanent("There is no such folder", code="FOLDER_MISSING") from None
+                raise Permanent("The folder does not exist", code="FOLDER_MISSING") from None
             self._unfound.append(Named(name=as_name(folder)[-100:], reason="FOLDER_MISSING", message=str(error)))
 
     def _list(self, folder: str) -> bool:
-        """Note everything that has changed; False if the time was up before."""
+        """Record everything that has changed; False if the time was up first."""
         if self._payload.continues is None:
             self._noted(connector_state.try_failed_again, folder, self._tools.job_id)
         cursor, listed = self._noted(connector_state.cursor_of, folder), 0
@@ -109,7 +109,7 @@ class Import:
             except Resync as resync:
                 if cursor is None or cursor == resync.cursor:
                     raise
-                # What the provider names instead is kept when it has led somewhere.
+                # The cursor that the provider names instead is saved once it has led somewhere.
                 self._noted(connector_state.save_cursor, folder, None, False)
                 cursor = resync.cursor
                 continue
@@ -120,7 +120,7 @@ class Import:
         return False
 
     def _fetch_all(self, folder: str) -> bool:
-        """Fetch what was noted; False if the time was up before."""
+        """Fetch what was recorded; False if the time was up first."""
         files, size = self._noted(connector_state.count_to_fetch, folder)
         self._all_files, self._all_bytes = self._files + files, self._bytes + size
         while items := self._noted(connector_state.to_fetch, folder, ITEMS_AT_ONCE):
@@ -145,7 +145,7 @@ class Import:
         try:
             item = self._provider.find(path)
             self._unchanged += self._noted(connector_state.save_items, "", [item], self._tools.job_id)
-            # Each round is one of the tries that it has.
+            # Each round counts as one of its tries.
             while self._noted(connector_state.is_to_fetch, item):
                 if not self._bring(item):
                     return False
@@ -157,12 +157,12 @@ class Import:
         return True
 
     def _bring(self, item: Item) -> bool:
-        """Make a document of a file, or note why not; False if that takes longer than there is time."""
+        """Turn a file into a document, or record why not; False if there is not enough time."""
         kind, _, told = (item.hash or "").partition(":")
         if kind == "sha256" and self._noted(imported_items.link, item, told, self._tools.job_id):
             self._files += 1
             return True
-        # The next attempt of this job writes to the same place: a killed one leaves nothing behind.
+        # The next attempt of this job writes to the same place, so a killed one leaves nothing behind.
         id = uuid5(self._tools.job_id, f"{item.drive}/{item.id}/{item.revision}")
         key = document_key(self._tools.tenant_id, item.name, id)
         stored, failure = fetch(self._provider, item, self._vault, key, self._tools, self._reserve, self._count)
@@ -180,7 +180,7 @@ class Import:
             case Interrupted() | RateLimited() | Unusable():
                 raise failure
             case OutOfTime() if self._files or self._payload.continues is None:
-                # The job that follows begins with it, and has more time.
+                # The follow-up job starts with it, and has more time.
                 return False
             case Changed() | NotThere() if self._has_newer(item):
                 return True
@@ -194,7 +194,7 @@ class Import:
         return True
 
     def _has_newer(self, item: Item) -> bool:
-        """Whether there is another revision by now; it is noted, and fetched instead."""
+        """Whether there is a newer revision; it is recorded, and fetched instead."""
         with suppress(NotThere):
             latest = self._provider.again(item)
             if latest.revision != item.revision and self._changes[item.id] < MAX_CHANGES:
@@ -234,5 +234,5 @@ class Import:
         )
 
     def _noted(self, work: Callable[Concatenate[Any, Connector, P], T], *given: P.args, **named: P.kwargs) -> T:
-        """What the function returns, in a transaction of its own under the lease."""
+        """Run the function in its own transaction under the lease."""
         return self._tools.under_lease(lambda connection: work(connection, self._connector, *given, **named))

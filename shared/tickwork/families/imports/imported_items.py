@@ -1,4 +1,4 @@
-"""How each file ends: as a document, as one that was there before, skipped, or failed."""
+"""How each file ends: as a document, as one that already existed, skipped, or failed."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -15,7 +15,7 @@ MAX_MESSAGE_LENGTH = 300
 
 @dataclass(frozen=True)
 class Stored:
-    """What lies in the vault now."""
+    """What is in the vault now."""
 
     key: str
     size: int
@@ -23,8 +23,8 @@ class Stored:
 
 
 def register(connection: Connection, connector: Connector, item: Item, stored: Stored, job_id: UUID) -> bool:
-    """Make a document of it, unless the tenant has one of these bytes. Returns whether the stored file is needed."""
-    # Two files with the same bytes, at the same time, become one document.
+    """Turn it into a document, unless the tenant has these bytes. Returns whether the stored file is needed."""
+    # Two concurrent files with the same bytes become one document.
     connection.execute(
         "select pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{connector.tenant_id} {stored.sha256}"]
     )
@@ -52,7 +52,7 @@ def register(connection: Connection, connector: Connector, item: Item, stored: S
 
 
 def link(connection: Connection, connector: Connector, item: Item, sha256: str, job_id: UUID) -> bool:
-    """Whether the tenant has a document of these bytes already: then there is nothing to fetch."""
+    """Whether the tenant already has a document with these bytes: then there is nothing to fetch."""
     known = connection.execute(
         "select id from public.documents where tenant_id = %s and sha256 = %s order by created_at limit 1",
         [connector.tenant_id, sha256],
@@ -63,7 +63,7 @@ def link(connection: Connection, connector: Connector, item: Item, sha256: str, 
 
 
 def lock_item(connection: Connection, connector_id: UUID, item: Item) -> bool:
-    """Whether it is still to be fetched, in this revision; if so, it is ours until the end of the transaction."""
+    """Whether this revision is still to be fetched; if so, it is locked until the end of the transaction."""
     row = connection.execute(
         """
         select
@@ -85,7 +85,7 @@ def is_in_use(connection: Connection, key: str) -> bool:
 
 
 def insert_document(connection: Connection, connector: Connector, item: Item, stored: Stored) -> UUID:
-    """The one place where an imported document comes into being."""
+    """The only place where imported documents are inserted."""
     mime_type = mime_type_of(item.name)
     (row,) = connection.execute(
         """
@@ -136,7 +136,7 @@ def settle(
 def note_failure(
     connection: Connection, connector: Connector, item: Item, error: JobError, is_final: bool, job_id: UUID
 ) -> None:
-    """A try that failed: after the last one, or if another one does not help, the file has failed."""
+    """Record a failed try: after the last one, or if another one would not help, the file has failed."""
     connection.execute(
         """
         update public.imported_items

@@ -37,7 +37,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Page:
-    """Some changes, and the cursor that goes on after them. `gone` are ids or, with Dropbox, paths."""
+    """Some changes, and the cursor that continues after them. `gone` are ids or, with Dropbox, paths."""
 
     items: Sequence[Item]
     cursor: str
@@ -52,16 +52,16 @@ class Account:
 
 
 class Provider(Protocol):
-    """One drive. What goes wrong is raised as an error of a job."""
+    """One drive. Errors are raised as errors of a job."""
 
     def account(self) -> Account: ...
 
     def watch(self, url: str, token: str) -> datetime | None:
-        """Have notifications sent there, with this token; until when, or None if nothing has to be done for it."""
+        """Subscribe to notifications at this URL, with this token; until when, or None if there is nothing to do."""
         ...
 
     def changes(self, folder: str, cursor: str | None) -> Page:
-        """Raises Resync when the cursor is of no use any more, and NotThere for the folder."""
+        """Raises Resync if the cursor is no longer valid, and NotThere if the folder is missing."""
         ...
 
     def find(self, named: str) -> Item: ...
@@ -71,7 +71,7 @@ class Provider(Protocol):
         ...
 
     def open(self, item: Item, offset: int, limits: Limits) -> AbstractContextManager[StreamedResponse]:
-        """Its bytes from there on; they may come from the beginning all the same."""
+        """Its bytes from that offset; they may start at the beginning all the same."""
         ...
 
 
@@ -88,7 +88,7 @@ def item(
     refusal: str | None = None,
     details: Mapping[str, str] | None = None,
 ) -> Item:
-    """Of what a server said; names are made harmless, and whatever is no id or number stays outside."""
+    """From a server's response: names are made harmless, and anything that is not an id or a number is dropped."""
     stored = as_file_name(str(name))
     kind = str(mime_type or "").partition(";")[0].strip().lower()
     return Item(
@@ -113,7 +113,7 @@ def an_id(given: object) -> str:
 
 
 def a_cursor(given: object) -> str:
-    """It is kept, so it must be text that can be."""
+    """It is stored, so it must be text that can be stored."""
     if not isinstance(given, str) or not re.fullmatch(r"[ -~]{1,1000000}", given):
         raise ValueError("no cursor")
     return given
@@ -122,7 +122,7 @@ def a_cursor(given: object) -> str:
 def a_size(given: object) -> int | None:
     if given is None:
         return None
-    # Drive gives numbers as text.
+    # Google Drive returns numbers as text.
     number = int(str(given))
     if not 0 <= number <= MAX_NUMBER:
         raise ValueError("no size")
@@ -130,7 +130,7 @@ def a_size(given: object) -> int | None:
 
 
 def normalised(path: str) -> str:
-    """A remote path as it is kept: /a/b, an id as it is, and nothing for the whole drive."""
+    """A remote path as it is stored: /a/b, an id as it is, and empty for the whole drive."""
     if path.startswith("id:"):
         return path
     parts = [part for part in path.split("/") if part]
@@ -138,5 +138,5 @@ def normalised(path: str) -> str:
 
 
 def as_dict(given: Any) -> dict[str, Any]:
-    """A part of an answer that should be an object."""
+    """A part of a response that should be an object."""
     return given if isinstance(given, dict) else {}

@@ -1,4 +1,4 @@
-"""OneDrive, by Microsoft Graph: its endpoints, its words and its errors."""
+"""OneDrive, through Microsoft Graph: its endpoints, its terms and its errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,13 +19,13 @@ LOGIN = "https://login.microsoftonline.com"
 VERSION = "/v1.0"
 RENEWAL_PATH = "/{tenant}/oauth2/v2.0/token"
 ITEMS_PER_PAGE = 1000
-# The most that it allows is a bit more.
+# The maximum is slightly more.
 WATCHED_FOR = timedelta(days=29)
 
 
 class OneDrive:
-    """Changes are read of the whole drive, as nothing else is documented for all kinds of account, and those below the
-    folder are kept."""
+    """The changes of the whole drive are read, since nothing else is documented for all kinds of accounts, and those
+    below the folder are kept."""
 
     def __init__(self, remote: Remote, api: str = API) -> None:
         self._remote = remote
@@ -79,14 +79,14 @@ class OneDrive:
 
     @contextmanager
     def open(self, item: Item, offset: int, limits: Limits) -> Iterator[StreamedResponse]:
-        # It redirects to a URL that needs no token, and gets none.
+        # It redirects to a URL that needs no token, so none is sent.
         headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
         with self._remote.stream("GET", f"{self._item_url(item)}/content", headers=headers, limits=limits) as answer:
             yield answer
 
     def _file(self, found: dict[str, Any]) -> Item:
         if "folder" in found or "root" in found:
-            raise Permanent("That is a folder: name it as remote_path", code="FOLDER")
+            raise Permanent("That is a folder. Pass it as remote_path", code="FOLDER")
         try:
             return file_of(found, self._folders.above(parent_of(found)))
         except (KeyError, TypeError, ValueError):
@@ -101,7 +101,7 @@ class OneDrive:
     def _id_of(self, folder: str) -> str:
         found = self._remote.call("GET", self._url_of(folder))
         if "folder" not in found and "root" not in found:
-            raise Permanent("That is a file: name it in files", code="NOT_A_FOLDER")
+            raise Permanent("That is a file. Pass it in files", code="NOT_A_FOLDER")
         return str(found.get("id"))
 
     def _folder(self, id: str) -> Folder | None:
@@ -138,7 +138,7 @@ def file_of(entry: dict[str, Any], chain: list[tuple[str, Folder]]) -> Item:
     is_sound = "file" in entry and "malware" not in entry
     return item(
         entry["id"],
-        # The tag of the content: the other one changes with a new name, too.
+        # The tag of the content: the other one also changes when the item is renamed.
         entry.get("cTag") or entry.get("eTag") or "-",
         entry["name"],
         path_of(chain, str(entry["name"])),
@@ -151,7 +151,7 @@ def file_of(entry: dict[str, Any], chain: list[tuple[str, Folder]]) -> Item:
 
 
 def hash_of(hashes: dict[str, Any]) -> str | None:
-    """Only the first is promised for all kinds of account."""
+    """Only the first is documented for all kinds of accounts."""
     if "quickXorHash" in hashes:
         return f"quickxor:{hashes['quickXorHash']}"
     if "sha256Hash" in hashes:

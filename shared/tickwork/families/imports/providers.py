@@ -1,4 +1,4 @@
-"""From a connector's row to a drive that can be read: its provider's dialect, its tokens, and where all that is."""
+"""From a connector's row to a drive that can be read: its provider's API, its tokens, and their URLs."""
 
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -42,7 +42,7 @@ def open_drive(connector: Connector, tools: Tools, settings: Settings) -> Provid
         case "gdrive":
             return open_gdrive(connector.id, tools, settings)
         case _:
-            raise Permanent("This version knows no such provider", code="PROVIDER_UNKNOWN")
+            raise Permanent("This version does not support the provider", code="PROVIDER_UNKNOWN")
 
 
 def open_dropbox(connector_id: UUID, tools: Tools, settings: Settings) -> Provider:
@@ -82,12 +82,12 @@ def tokens_of(connector_id: UUID, tools: Tools, settings: Settings, client: Clie
 
 def registered(id: str | None, secret: str | None) -> tuple[str, str]:
     if not id or not secret:
-        raise NotSetUp("The operator has registered no app with this provider")
+        raise NotSetUp("The operator has not registered an app with this provider")
     return id, secret
 
 
 def own_server(url: str | None) -> str | None:
-    """A server that stands in for all of the provider's, without a slash at the end."""
+    """A server that stands in for those of the provider, without a trailing slash."""
     if url is None:
         return None
     parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Requests to a provider, in the name of one connector."""
+"""Requests to a provider, on behalf of one connector."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -15,13 +15,13 @@ from tickwork.tools.outbound.http import Limits, Policy, StreamedResponse
 
 # A page of two thousand entries is a megabyte or two.
 PAGE_LIMITS = Limits(seconds=60, max_body_bytes=32_000_000)
-# What a refusal says is short; what is longer is none of a provider.
+# Error messages of a provider are short; anything longer is not from a provider.
 MAX_REFUSAL_BYTES = 100_000
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An answer that is none of success, for the dialect to read."""
+    """An unsuccessful response, for the provider's class to interpret."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -29,7 +29,7 @@ class Refusal:
 
 
 class Remote:
-    """Tokens are sent to these `origins` only, whatever an answer says; redirects leave them behind."""
+    """Tokens are only sent to these `origins`, whatever a response says; redirects drop them."""
 
     def __init__(
         self, tokens: Tokens, policy: Policy, origins: tuple[str, ...], error_of: Callable[[Refusal], JobError]
@@ -65,7 +65,7 @@ class Remote:
         body: bytes | None = None,
         limits: Limits,
     ) -> Iterator[StreamedResponse]:
-        """An answer of success, as it comes; a token that is refused is renewed, once."""
+        """A successful response, streamed; a token that is refused is renewed, once."""
         if not url.startswith(tuple(f"{origin}/" for origin in self._origins)):
             raise answered_oddly()
         token = self._tokens.access()

@@ -1,4 +1,4 @@
-"""What came of an import: the result of a job, and the documents that are handed on to be read."""
+"""How an import went: the result of a job, and the documents that are passed on to be extracted."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from tickwork.families.imports.connector_state import Connector
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.rows import FollowUp
 
-# A result is for people and has a limit; imported_items has all of them, in full.
+# A result is for people and has a limit; imported_items has all files, in full.
 MAX_LISTED = 100
 MAX_NAME_LENGTH = 120
 MAX_HANDED_ON = 1000
@@ -23,7 +23,7 @@ class Named(BaseModel):
 
 
 class Result(BaseModel):
-    """`known_count` are files whose bytes the tenant had before, `unchanged_count` those that were imported earlier."""
+    """`known_count` are files whose bytes the tenant already had, `unchanged_count` those imported earlier."""
 
     imported_count: int
     imported_bytes: int
@@ -81,7 +81,7 @@ def named(row: dict[str, Any]) -> Named:
 
 
 def documents_to_read(connection: Connection, connector: Connector) -> list[UUID]:
-    """Those that nobody has handed on yet, of this job or of one that died before it could."""
+    """Documents that have not been passed on yet, of this job or of one that died before it could."""
     if connector.extract is None:
         return []
     rows = connection.execute(
@@ -100,7 +100,7 @@ def documents_to_read(connection: Connection, connector: Connector) -> list[UUID
 
 
 def hand_on(connector: Connector, documents: Sequence[UUID], connection: Connection) -> None:
-    """With the completion: the extraction has the consent that was given for the connector."""
+    """Written with the completion: the extraction has the consent that was given for the connector."""
     connection.execute(
         """
         insert into public.extractions (tenant_id, document_id, engine, consent_given_at, consent_given_by)

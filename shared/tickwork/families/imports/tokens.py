@@ -1,4 +1,4 @@
-"""Access tokens: kept until they expire, renewed once however many need it, and never shown to anybody."""
+"""Access tokens: stored until they expire, renewed once however many jobs need one, and never shown to anybody."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from tickwork.tools.outbound import http
 from tickwork.tools.outbound.http import Limits, Policy
 from tickwork.tools.secrets import SecretStore
 
-# It is asked for in a transaction that others wait for.
+# It is requested in a transaction that others wait for.
 LIMITS = Limits(seconds=10)
-# So long before it expires a token is renewed: a request may take that long.
+# How long before it expires a token is renewed: a request may take that long.
 EARLY_SECONDS = 120
 
 
 @dataclass(frozen=True)
 class Client:
-    """What the operator has registered with the provider, and where tokens are renewed."""
+    """The app that the operator has registered with the provider, and the URL that renews tokens."""
 
     id: str
     secret: str = field(repr=False)
@@ -40,12 +40,12 @@ class Tokens:
         self._access: str | None = None
 
     def access(self) -> str:
-        """A token that should be good. Raises Reauthorize where there is none to be had."""
+        """A token that should be valid. Raises Reauthorize if none can be obtained."""
         self._access = self._access or self.renewed(None)
         return self._access
 
     def renewed(self, refused: str | None) -> str:
-        """Another token than the one that was refused."""
+        """A different token from the one that was refused."""
         access = self._tools.under_lease(lambda connection: self._renew(connection, refused))
         if access is None:
             raise Reauthorize()
@@ -58,8 +58,8 @@ class Tokens:
         return Reauthorize()
 
     def _renew(self, connection: Connection, refused: str | None) -> str | None:
-        # Two jobs at once: the second waits here, and then finds what the first one got. A refresh token that is used
-        # twice may be good for neither.
+        # Of two concurrent jobs the second waits here, and then finds the token of the first. A refresh token that is
+        # used twice may be revoked.
         connection.execute("select from public.connectors where id = %s for no key update", [self._connector_id])
         secrets = self._secrets.read(connection, self._tools.tenant_id, self._owner)
         access = secrets.get("access_token")
@@ -79,7 +79,7 @@ class Tokens:
         )
 
     def _asked(self, refresh_token: str) -> Mapping[str, Any] | None:
-        """The provider's answer, or none if it wants the user to agree anew."""
+        """The provider's response, or None if the user has to agree again."""
         form = {
             "grant_type": "refresh_token",
             "refresh_token": refresh_token,
@@ -98,7 +98,7 @@ class Tokens:
             case 400 | 401, "invalid_grant" | "interaction_required" | "consent_required":
                 return None
             case 400 | 401 | 403, "invalid_client" | "unauthorized_client":
-                raise NotSetUp("The provider does not know the operator's app: its id and secret have to be set again")
+                raise NotSetUp("The provider does not know the app. The operator has to check its id and secret")
             case 200, _:
                 raise answered_oddly()
             case status, _:

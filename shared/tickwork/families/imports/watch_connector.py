@@ -1,4 +1,4 @@
-"""watch_connector: have a provider tell us of changes, for as long as it lets us, and then again."""
+"""watch_connector: subscribes to a provider's change notifications, and renews the subscription."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -16,7 +16,7 @@ from tickwork.jobs.rows import FollowUp
 from tickwork.settings import load_settings
 from tickwork.tools.channel_tokens import channel_token
 
-# So much of its time is left when a subscription is taken out anew: a day without us is no harm.
+# How much of its time is left when a subscription is renewed: a day of downtime does no harm.
 SPARE_SHARE = 0.2
 
 
@@ -34,7 +34,7 @@ def watch_connector(payload: Payload, tools: Tools) -> Done:
     if connector.watch_url is None:
         return Done(Result(watched_until=None))
     if not settings.notification_secret:
-        raise NotSetUp("The operator has not set the secret that notifications prove themselves with")
+        raise NotSetUp("The operator has not set TICKWORK_NOTIFICATION_SECRET, which authenticates notifications")
     token = channel_token(settings.notification_secret.split(",")[0], connector.provider, connector.id)
     try:
         until = open_drive(connector, tools, settings).watch(connector.watch_url, token)

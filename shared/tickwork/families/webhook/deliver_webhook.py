@@ -1,4 +1,4 @@
-"""deliver_webhook: an event is posted to an endpoint, signed, and what the endpoint answered is kept."""
+"""deliver_webhook: posts a signed event to an endpoint, and stores the response."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from tickwork.tools.secrets import SecretStore
 from tickwork.tools.signing import PREFIX, signed_headers
 
 CONNECT_SECONDS = 5.0
-# So much of an answer is read; it is only there to be looked at, and its status is what counts.
+# How much of a response is read; it is only for people to look at, and its status is what counts.
 MAX_READ = 16_384
 MAX_KEPT = 4_096
 NO_LIMIT = 1 << 50
@@ -39,7 +39,7 @@ class Result(BaseModel):
 
 @dataclass(frozen=True)
 class Delivery:
-    """All that is to be sent, and where to."""
+    """Everything that is to be sent, and where."""
 
     id: UUID
     event_id: UUID
@@ -47,13 +47,13 @@ class Delivery:
     url: str = field(repr=False)
     header_prefix: str
     body: bytes = field(repr=False)
-    # The current one, and while it is new, the one before.
+    # The current one and, while it is new, the previous one.
     secrets: Sequence[str] = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back; `note` says what was wrong with it though it came."""
+    """The response; `note` says what was wrong with it."""
 
     http_status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -77,21 +77,21 @@ def deliver_webhook(payload: Payload, tools: Tools) -> Done:
 
 
 def read_delivery(delivery_id: UUID, settings: Settings, tools: Tools, connection: Connection) -> Delivery:
-    # Only the job that was made for a delivery makes it: anybody of the tenant may enqueue another one.
+    # Only the job that was enqueued for a delivery may make it: any member of the tenant can enqueue another one.
     row = connection.execute(DELIVERY, {"id": delivery_id, "job_id": tools.job_id}).fetchone()
     if row is None:
-        raise Permanent("There is no such delivery for this job: its endpoint was deleted", code="DELIVERY_MISSING")
+        raise Permanent("The delivery of this job no longer exists: its endpoint was deleted", code="DELIVERY_MISSING")
     if row["status"] != "active":
         raise Permanent("The endpoint is disabled", code="ENDPOINT_DISABLED")
     known = SecretStore(settings.secret_key).read(connection, tools.tenant_id, f"endpoint:{row['endpoint_id']}")
     secrets = [known[name] for name in ("current", "previous") if name in known]
     if not secrets:
-        raise Permanent("The endpoint has no secret: rotate it to give it one", code="SECRET_MISSING")
+        raise Permanent("The endpoint has no secret. Rotate it to create one", code="SECRET_MISSING")
     body = f'{{"type": "{row["type"]}", "timestamp": "{row["occurred_at"]}", "data": {row["payload"]}}}'
     return Delivery(delivery_id, row["event_id"], row["type"], row["url"], row["header_prefix"], body.encode(), secrets)
 
 
-# The text of the payload as the database has it, so that each attempt sends the very same bytes.
+# The text of the payload as the database has it, so that each attempt sends the same bytes.
 DELIVERY = """
     select
       webhook_deliveries.event_id,
@@ -132,7 +132,7 @@ def send(delivery: Delivery, settings: Settings) -> Reply:
 
 
 def headers_of(delivery: Delivery) -> dict[str, str]:
-    # The event is the same however often it is sent, so its id tells a receiver what it has seen.
+    # The event keeps its id however often it is sent, so a receiver can recognize repeats.
     now = int(time.time())
     signed = signed_headers(delivery.secrets, str(delivery.event_id), now, delivery.body, delivery.header_prefix)
     return {
@@ -145,35 +145,35 @@ def headers_of(delivery: Delivery) -> dict[str, str]:
 
 
 def beginning(blocks: Iterator[bytes]) -> tuple[bytes, JobError | None]:
-    """As much as is worth reading, and why there is no more of it."""
+    """As much as is worth reading, and why there is no more."""
     read = b""
     try:
         for block in blocks:
             read += block[: MAX_READ - len(read)]
             if len(read) == MAX_READ:
-                return read, Retryable("The answer was longer than 16 kB and is cut", code="ANSWER_CUT")
+                return read, Retryable("The response was longer than 16 kB and was cut", code="ANSWER_CUT")
     except Unreachable as error:
         return read, error
     return read, None
 
 
 def judged(reply: Reply) -> tuple[Verdict, JobError | None]:
-    """What the reply means for the endpoint, and how the attempt ends; None is a success."""
+    """What the response means for the endpoint, and how the attempt ends; None is a success."""
     status = reply.http_status
     if status is None:
         assert reply.note is not None
-        # Also of an address that is not allowed: it may be a name that is only missing for now.
+        # Also for an address that is not allowed: the DNS entry may be wrong only for now.
         return "down", Retryable(str(reply.note), code=reply.note.code)
-    code, said = f"HTTP_{status}", f"The endpoint answered {status}"
+    code, said = f"HTTP_{status}", f"The endpoint responded with {status}"
     if 200 <= status < 300:
         return "delivered", None
     if 300 <= status < 400:
-        return "down", Retryable(f"{said}: redirects are not followed, give the address it leads to", code=code)
+        return "down", Retryable(f"{said}: redirects are not followed. Use the address that it redirects to", code=code)
     pause = pause_of(reply.headers.get("retry-after"))
     if status == 429:
-        return "throttled", RateLimited(f"{said}: it asked for a pause", delay=pause)
+        return "throttled", RateLimited(f"{said}: it asked to wait", delay=pause)
     if status == 410:
-        return "gone", Permanent(f"{said}: it wants nothing more and is disabled", code=code)
+        return "gone", Permanent(f"{said}: it is gone, and has been disabled", code=code)
     if status < 500 and status not in PASSING:
         return "refused", Permanent(said, code=code)
     return "down", Retryable(said, code=code, delay=pause)
@@ -184,8 +184,8 @@ def note(
 ) -> None:
     found = "select from public.webhook_deliveries where id = %s"
     if connection.execute(found, [delivery.id]).fetchone() is None:
-        raise Permanent("The endpoint was deleted while it was called", code="DELIVERY_MISSING")
-    # A receiver knows its secret and may send it back, whole or the part that matters.
+        raise Permanent("The endpoint was deleted during the call", code="DELIVERY_MISSING")
+    # A receiver knows its secret and may send it back, in full or in part.
     named = dict(zip(("current", "previous"), delivery.secrets, strict=False))
     keys = {f"key of {name}": secret.removeprefix(PREFIX) for name, secret in named.items()}
     secrets = {**named, **keys}

@@ -1,4 +1,4 @@
-"""http_request: an API is called, with secrets that are named and never written down, and its answer is the result."""
+"""http_request: calls an API, with secrets that the payload only names, and returns its response."""
 
 import json
 import re
@@ -23,7 +23,7 @@ MAX_RESPONSE_BYTES = 1_000_000
 MAX_KEPT = 65_536
 MAX_HEADERS_KEPT = 8_192
 REFERENCE = re.compile(r"\{\{ *secret:([A-Za-z0-9_.-]{1,100}) *\}\}")
-# Whoever reads the job would read them.
+# Everybody who can read the job could read them.
 NEVER_INLINED = frozenset({"authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
 Status = Annotated[int, Field(ge=200, le=599)]
@@ -35,7 +35,7 @@ class Payload(BaseModel):
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] = "GET"
     url: str
     headers: dict[str, str] = {}
-    # Text goes as it is, anything else as JSON.
+    # Text is sent as it is, anything else as JSON.
     body: Any = None
     expected_status: list[Status] = []
     redirects: int = Field(default=0, ge=0, le=3)
@@ -45,7 +45,7 @@ class Payload(BaseModel):
     def names_its_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if name.lower() in NEVER_INLINED and not REFERENCE.search(value):
-                raise ValueError(f"{name} is a secret: store it, and write {{{{secret:NAME}}}} instead")
+                raise ValueError(f"{name} is a secret. Store it, and write {{{{secret:NAME}}}} instead")
         return headers
 
 
@@ -58,7 +58,7 @@ class Result(BaseModel):
 
 
 class Secret(BaseModel):
-    """The value, and the hosts that may get it, by https unless `http://` stands before one."""
+    """The value, and the hosts that may receive it, over https unless prefixed with `http://`."""
 
     value: str = Field(repr=False)
     hosts: list[str]
@@ -84,7 +84,7 @@ def http_request(payload: Payload, tools: Tools) -> Result:
 
 
 def secrets_for(payload: Payload, settings: Settings, tools: Tools, connection: Connection) -> dict[str, str]:
-    """The values of the secrets that the headers name, if they may go where the request goes."""
+    """The values of the secrets named in the headers, if the host of the request may receive them."""
     names = {name for value in payload.headers.values() for name in REFERENCE.findall(value)}
     if not names:
         return {}
@@ -93,11 +93,11 @@ def secrets_for(payload: Payload, settings: Settings, tools: Tools, connection: 
     found: dict[str, str] = {}
     for name in sorted(names):
         if name not in stored:
-            raise Permanent(f"There is no secret {name}: `tickwork secrets set` stores it", code="SECRET_MISSING")
+            raise Permanent(f"There is no secret {name}. `tickwork secrets set` stores one", code="SECRET_MISSING")
         secret = Secret.model_validate_json(stored[name])
-        # Anybody of the tenant may enqueue a request: otherwise each could send himself every secret.
+        # Any member of the tenant may enqueue a request, and could otherwise send every secret to their own server.
         if not secret.is_for(url):
-            raise Permanent(f"The secret {name} is not for this host", code="SECRET_NOT_FOR_HOST")
+            raise Permanent(f"The secret {name} may not be sent to this host", code="SECRET_NOT_FOR_HOST")
         found[name] = secret.value
     return found
 
@@ -107,7 +107,7 @@ def headers_of(payload: Payload, secrets: Mapping[str, str], tools: Tools) -> di
     given = {name.lower() for name in headers}
     if payload.body is not None and not isinstance(payload.body, str) and "content-type" not in given:
         headers["Content-Type"] = "application/json"
-    # A second attempt at the same job is the same request, for those who can tell.
+    # Servers that support it recognize a second attempt at the same job as the same request.
     if "idempotency-key" not in given:
         headers["Idempotency-Key"] = str(tools.job_id)
     return headers
@@ -124,7 +124,7 @@ def body_of(payload: Payload) -> bytes | None:
 
 
 def judged(payload: Payload, response: Response, secrets: Mapping[str, str]) -> Result:
-    """The result, or how the attempt ends if the status is none of those expected."""
+    """The result, or how the attempt ends if the status is not an expected one."""
     text = redacted(response.body.decode("utf-8", "replace").replace("\x00", ""), secrets)
     status = response.status
     if status in payload.expected_status or (not payload.expected_status and 200 <= status < 300):
@@ -134,7 +134,7 @@ def judged(payload: Payload, response: Response, secrets: Mapping[str, str]) -> 
             status=status, headers=headers, body=text[:MAX_KEPT], is_cut=is_cut, seconds=round(response.seconds, 3)
         )
     code = f"HTTP_{status}"
-    said = f"The server answered {status}{': ' if text else ''}{' '.join(text[:300].split())}"
+    said = f"The server responded with {status}{': ' if text else ''}{' '.join(text[:300].split())}"
     pause = pause_of(response.headers.get("retry-after"))
     if status == 429:
         raise RateLimited(said, delay=pause, hold=pause)

@@ -1,4 +1,4 @@
-"""Where the vault is: TICKWORK_VAULT_URL, taken apart. Knows no library, so that the start can check it."""
+"""Where the vault is: TICKWORK_VAULT_URL, parsed without any library, so that it can be checked at the start."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True)
 class Address:
-    """`place` is a folder, an S3 endpoint (none is Amazon's own) or the URL of a Supabase project."""
+    """`place` is a folder, an S3 endpoint (empty for Amazon's own) or the URL of a Supabase project."""
 
     kind: Literal["file", "s3", "supabase"]
     place: str
@@ -28,7 +28,7 @@ class Address:
 
 
 def parse(url: str, key: str | None = None) -> Address:
-    """The parts of the URL; raises BadSetting with one line that never repeats it, as it may hold a password."""
+    """The parts of the URL; raises BadSetting with one line that never contains the URL, which may hold a password."""
     kind, _, rest = url.partition(":")
     try:
         match kind:
@@ -52,7 +52,7 @@ def _folder(rest: str) -> str:
 
 def _printable(rest: str) -> str:
     if re.search("[^!-~]", rest):
-        raise ValueError("a URL is of ASCII and has no spaces")
+        raise ValueError("a URL must be ASCII without spaces")
     return rest
 
 
@@ -66,7 +66,7 @@ def _s3(rest: str) -> Address:
     endpoint = _safe(options["endpoint"]) if "endpoint" in options else ""
     region = options.get("region")
     if region is not None and not re.fullmatch("[a-z0-9-]{1,40}", region):
-        raise ValueError("the region is none")
+        raise ValueError("the region is not valid")
     return Address("s3", endpoint, _bucket(parts.netloc or BUCKET), region)
 
 
@@ -76,23 +76,23 @@ def _supabase(rest: str, key: str | None) -> Address:
     address = Address("supabase", _safe(url), _bucket(bucket), key=key or "")
     # A header cannot carry anything else.
     if not re.fullmatch("[!-~]+", address.key):
-        raise BadSetting("TICKWORK_VAULT_KEY: a supabase: vault needs a key that may use the bucket, without spaces")
+        raise BadSetting("TICKWORK_VAULT_KEY: a supabase: vault needs a key with access to the bucket, without spaces")
     return address
 
 
 def _options(query: str, *known: str) -> dict[str, str]:
     found = parse_qs(query, keep_blank_values=True)
     if strange := sorted(set(found) - set(known)):
-        # A strange name may be the half of a key that somebody forgot to escape.
+        # An unknown name may be half of a key that somebody forgot to escape.
         raise ValueError(f"{len(strange)} of the options are unknown; known: {', '.join(known)}")
     if any(len(values) > 1 for values in found.values()):
-        raise ValueError("an option is given twice")
+        raise ValueError("an option appears twice")
     return {name: values[0] for name, values in found.items()}
 
 
 def _bucket(name: str) -> str:
     if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]", name):
-        raise ValueError("the bucket is named by 3 to 63 letters, digits, dots and dashes; keys do not belong there")
+        raise ValueError("a bucket has a name of 3 to 63 letters, digits, dots and dashes; keys do not belong there")
     return name
 
 
@@ -103,8 +103,8 @@ def _safe(url: str) -> str:
     except ValueError:
         host = None
     if not re.fullmatch("[A-Za-z0-9.:-]+", host or "") or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError("the server's URL cannot be read; keys do not belong there")
-    # Who listens to the request has the key.
+        raise ValueError("the server's URL is not valid; keys do not belong there")
+    # Anybody who can read the request has the key.
     if parts.scheme != "https" and (parts.scheme, host in LOOPBACK) != ("http", True):
         raise ValueError("the server's URL must start with https://")
     return url.rstrip("/")

@@ -1,4 +1,4 @@
-"""A vault in a folder of this machine: for the local stack, and for a single server."""
+"""A vault in a folder of this machine, for the local stack and for a single server."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ def open_files(address: Address) -> "Files":
 
 class Files:
     def __init__(self, folder: Path) -> None:
-        # The vault itself may be reached by a link; within it there are none.
+        # The vault itself may be a link; inside it links are not allowed.
         self._folder = folder.resolve()
 
     @contextmanager
@@ -33,7 +33,7 @@ class Files:
 
     def write(self, key: str, chunks: Iterable[bytes], mime_type: str) -> None:
         path = self._path(key)
-        # No key begins with a dot, so nobody can read it under this name.
+        # Keys never begin with a dot, so nobody can read it under this name.
         draft = path.with_name(f".{uuid4()}")
         with translated():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,12 +48,12 @@ class Files:
             raise
 
     def sign(self, key: str, seconds: int) -> str:
-        """Not signed at all: whoever may read the folder can follow it, for as long as the file is there."""
+        """Not signed: anybody who may read the folder can use it as long as the file exists."""
         return self._path(key).as_uri()
 
     def delete(self, key: str) -> None:
         path = self._path(key)
-        # A folder is no file, so there is none to delete.
+        # A folder is not a file, so there is nothing to delete.
         with translated(), suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
             path.unlink()
 
@@ -83,7 +83,7 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _fill(file: BinaryIO, chunks: Iterable[bytes]) -> None:
-    # What goes wrong with the chunks is not the vault's fault, and stays what it is.
+    # Errors of the chunks are not the vault's, and are passed on unchanged.
     for chunk in chunks:
         with translated():
             file.write(chunk)

@@ -1,4 +1,4 @@
-"""A vault in a bucket of S3: Amazon's, Supabase Storage's, or any other that speaks it."""
+"""A vault in an S3 bucket: Amazon's, Supabase Storage's, or any other compatible one."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 BLOCK = 1 << 18
-# The smallest part that S3 takes: as much as is ever held in memory, twice.
+# The smallest part that S3 accepts; at most two of them are in memory.
 PART = 5 << 20
 CONNECT_SECONDS = 5
 READ_SECONDS = 30
 
 
-# Making a client takes as long as a small job. Its keys are those of the AWS_* variables.
+# Creating a client takes as long as a small job. Its keys come from the AWS_* variables.
 @lru_cache(maxsize=8)
 def open_s3(address: Address) -> "S3":
     from boto3.session import Session  # type: ignore[import-untyped]
@@ -30,15 +30,15 @@ def open_s3(address: Address) -> "S3":
         s3={"addressing_style": "path"},
         connect_timeout=CONNECT_SECONDS,
         read_timeout=READ_SECONDS,
-        # The queue tries again too, and does not keep a function waiting.
+        # The queue retries anyway, without keeping a function waiting.
         retries={"total_max_attempts": 2, "mode": "standard"},
-        # Checksums in trailers are Amazon's alone.
+        # Only Amazon supports checksums in trailers.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
     )
     session = Session(region_name=address.region)
     with translated():
-        # Asked first, because a client without keys would never look for them again.
+        # Checked first, because a client without keys would never look for them again.
         if session.get_credentials() is None:
             raise refused()
         client = session.client("s3", endpoint_url=address.place or None, config=config)
@@ -60,7 +60,7 @@ class S3:
     def write(self, key: str, chunks: Iterable[bytes], mime_type: str) -> None:
         from boto3.s3.transfer import TransferConfig  # type: ignore[import-untyped]
 
-        # In this thread, because the chunks may come from something that no other may touch.
+        # In this thread, because the source of the chunks may not be used by another.
         config = TransferConfig(multipart_threshold=PART, multipart_chunksize=PART, use_threads=False)
         with translated():
             self._client.upload_fileobj(
@@ -84,7 +84,7 @@ class S3:
 
 
 class Chunks(RawIOBase):
-    """Chunks, as a file that can be read once."""
+    """Chunks as a file that can be read once."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)

@@ -31,7 +31,7 @@ def open_supabase(address: Address) -> "Supabase":
     http = httpx.Client(
         headers=headers,
         timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
-        # A function sleeps between two jobs, and would wake up to connections that are dead.
+        # A function is suspended between jobs, and would resume with dead connections.
         limits=httpx.Limits(max_keepalive_connections=0),
         event_hooks={"response": [raise_for_answer]},
     )
@@ -47,7 +47,7 @@ class Supabase:
 
     @contextmanager
     def read(self, key: str) -> Iterator[Iterator[bytes]]:
-        # The client's own download keeps the whole file in memory. This asks what it asks.
+        # The client's own download keeps the whole file in memory. This sends the same request.
         request = self._http.build_request("GET", self._objects + key, headers={"Accept-Encoding": "identity"})
         with translated():
             response = self._http.send(request, stream=True)
@@ -57,11 +57,11 @@ class Supabase:
             response.close()
 
     def write(self, key: str, chunks: Iterable[bytes], mime_type: str) -> None:
-        # The server has to be told the length first, and must not see a file whose source breaks off.
+        # The server needs the length first, and must not see a file whose source breaks off.
         with NamedTemporaryFile(prefix="tickwork-") as file:
             file.writelines(chunks)
             file.flush()
-            # A later extraction replaces what this one found: nobody shall be served the old one for an hour.
+            # A later extraction replaces this file: nobody should get the old one from a cache for an hour.
             options: FileOptions = {"content-type": mime_type, "x-upsert": "true", "cache-control": "0"}
             with translated():
                 self._files.upload(key, Path(file.name), options)
@@ -79,7 +79,7 @@ class Supabase:
 
 
 def raise_for_answer(response: "httpx.Response") -> None:
-    """Called for each answer, before the client can make of it what it likes."""
+    """Called for each response, before the client interprets it."""
     if response.is_success:
         return
     response.read()
@@ -88,7 +88,7 @@ def raise_for_answer(response: "httpx.Response") -> None:
     except ValueError:
         body = None
     about = body if isinstance(body, dict) else {}
-    # Nearly all errors come as 400; the body knows better.
+    # Most errors have status 400; the body has the real one.
     told = str(about.get("statusCode"))
     status = int(told) if told.isascii() and told.isdigit() else response.status_code
     reason = f"{about.get('code')} {about.get('error')} {about.get('message')}"
@@ -104,7 +104,7 @@ def translated() -> Iterator[None]:
     except (httpx.HTTPError, httpx.StreamError):
         raise unavailable() from None
     except (ValueError, KeyError, TypeError):
-        # An answer of 200 that is not the storage's, but that of something in between.
+        # A 200 that does not come from the storage but from something in between.
         raise unavailable() from None
 
 

@@ -82,7 +82,7 @@ class Parts:
                         raise Refused("too demanding")
                     parser.Parse(block, False)
             parser.Parse(b"", True)
-        except (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError):
+        except (expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError):
             raise Refused("corrupt") from None
 
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from tickwork.errors import Permanent, Retryable
-from tickwork.families.extract.elements import Element, Extracted
-from tickwork.families.extract.engines.refusals import MAX_BYTES, REFUSALS
+from tickwork.families.extract.elements import UNPRINTABLE, Element, Elements, Extracted
+from tickwork.families.extract.engines.refusals import MAX_BYTES, MAX_ELEMENTS, REFUSALS
 from tickwork.logs import log
 
 Report = Callable[[float, str], None]
@@ -68,7 +68,7 @@ def extract(file: Path, mime_type: str, seconds: float, report: Report) -> Extra
 
 
 def refused(reason: str) -> Permanent:
-    code, message = REFUSALS[reason]
+    code, message = REFUSALS.get(reason, REFUSALS["corrupt"])
     return Permanent(message, code=code)
 
 
@@ -98,6 +98,14 @@ def running_child(source: IO[bytes], module: str, seconds: float) -> Iterator[su
             child.stdout.close()
 
 
+class End(NamedTuple):
+    """The last that a child says."""
+
+    page_count: int
+    refused: object
+    defect: object
+
+
 class ChildOutput:
     """What a child writes, taken in as it comes and only up to a size."""
 
@@ -105,9 +113,9 @@ class ChildOutput:
         self.child = child
         self.deadline = deadline
         self.report = report
-        self.elements: list[Element] = []
+        self.elements = Elements()
         self.progress = (0.0, "reading the file")
-        self.end: dict[str, object] | None = None
+        self.end: End | None = None
 
     def read(self) -> Extracted:
         self.report(*self.progress)
@@ -120,7 +128,7 @@ class ChildOutput:
         output = self.child.stdout.fileno()
         poll = select.poll()
         poll.register(output, select.POLLIN | select.POLLHUP)
-        size, rest = 0, b""
+        size, rest = 0, bytearray()
         while (left := self.deadline - time.monotonic()) > 0:
             if not poll.poll(1000 * min(left, BREATH)):
                 self.report(*self.progress)
@@ -131,34 +139,42 @@ class ChildOutput:
                 return
             if size > MAX_ANSWER:
                 break
-            *lines, rest = (rest + block).split(b"\n")
-            yield from lines
+            first, *more = block.split(b"\n")
+            rest += first
+            if more:
+                yield bytes(rest)
+                yield from more[:-1]
+                rest = bytearray(more[-1])
         raise refused("too demanding")
 
     def _take(self, line: bytes) -> None:
+        # Whoever has taken over the child could say anything.
         try:
             said = json.loads(line)
-        except ValueError:
+            if "element" in said:
+                self.elements.add(checked(said["element"]))
+            elif "unconfined" in said:
+                log("unconfined", "WARNING", engine="local", reason=str(said["unconfined"])[:200])
+            elif "progress" in said:
+                self.progress = (min(max(float(said["progress"]), 0.0), 1.0), str(said["message"])[:200])
+            else:
+                self.end = End(int(said.get("page_count", 0)), said.get("refused"), said.get("defect"))
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             raise refused("corrupt") from None
-        if "element" in said:
-            self.elements.append(said["element"])
-        elif "unconfined" in said:
-            log("unconfined", "WARNING", engine="local", reason=said["unconfined"])
-        elif "progress" in said:
-            self.progress = (said["progress"], said["message"])
+        if len(self.elements) > MAX_ELEMENTS:
+            raise refused("too much text")
+        if "progress" in said:
             self.report(*self.progress)
-        else:
-            self.end = said
 
     def _result(self) -> Extracted:
         status = self.child.wait()
         if self.end is None:
             raise self._crash(status)
-        if defect := self.end.get("defect"):
-            log("misread", "WARNING", defect=defect)
-        if reason := self.end.get("refused"):
-            raise refused(str(reason))
-        return Extracted(self.elements, int(str(self.end["page_count"])))
+        if self.end.defect:
+            log("misread", "WARNING", defect=str(self.end.defect)[:200])
+        if self.end.refused:
+            raise refused(str(self.end.refused))
+        return Extracted(self.elements, self.end.page_count)
 
     def _crash(self, status: int) -> Permanent | Retryable:
         log("crash", "WARNING", engine="local", status=status)
@@ -167,3 +183,13 @@ class ChildOutput:
         if -status in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE):
             return refused("corrupt")
         return Retryable("Reading the file was interrupted. It is tried again.", code="INTERRUPTED_ENGINE")
+
+
+def checked(element: Element) -> Element:
+    """The element, if it is one that can be stored; else ValueError."""
+    parts = [element["type"], element["element_id"], element["text"]]
+    if not all(isinstance(each, str) for each in parts) or not isinstance(element["metadata"], dict):
+        raise ValueError("no element")
+    if UNPRINTABLE.search("".join(parts)):
+        raise ValueError("cannot be stored")
+    return element

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.parser import BytesParser
@@ -157,6 +158,6 @@ def header(head: Message, name: str) -> str:
 def spoken(value: str) -> str:
     """Without the encoding of mail headers, on one line."""
     # An encoding that nobody knows stays as it is.
-    with suppress(LookupError, ValueError):
+    with suppress(LookupError, ValueError, MessageError):
         value = str(make_header(decode_header(value)))
     return " ".join(value.split())[:1000]

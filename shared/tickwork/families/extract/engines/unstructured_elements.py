@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from tickwork.errors import Retryable
-from tickwork.families.extract.elements import Element, Extracted, cleaned
+from tickwork.families.extract.elements import Element, Elements, Extracted, cleaned
 from tickwork.families.extract.engines import local
 from tickwork.families.extract.engines.refusals import MAX_ELEMENTS, MAX_PAGES, MAX_TEXT
 from tickwork.families.extract.engines.unstructured_errors import NO_ELEMENTS
@@ -25,7 +25,7 @@ def within_limits(elements: list[Element]) -> Extracted:
         raise local.refused("too many pages")
     if sum(len(each["text"].encode()) for each in elements) > MAX_TEXT or len(elements) > MAX_ELEMENTS:
         raise local.refused("too much text")
-    return Extracted([each for each in elements if each["text"]], page_count)
+    return Extracted(Elements(each for each in elements if each["text"]), page_count)
 
 
 def _is_count(value: object) -> bool:

@@ -1,10 +1,19 @@
+-- The end of a module: functions that its chapters have not opened are closed, and the plans of its verbs are fixed.
+--
 -- Every verb finds its rows by index, whatever the statistics say: for a table that changes this much they are always
 -- out of date, and a session keeps a plan that was made while the table was empty.
 
-do $$
+create function tickwork.finish_module()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
 declare
   verb regprocedure;
 begin
+  perform tickwork.close_functions();
+
   for verb in
     select pg_proc.oid
     from pg_catalog.pg_proc
@@ -23,3 +32,12 @@ begin
   end loop;
 end
 $$;
+
+comment on function tickwork.finish_module is
+  'Called at the end of each module: closes the functions that its chapters have not opened, and fixes the plans of '
+  'its verbs.';
+
+select tickwork.finish_module();
+
+-- Only for tickwork's own role: a default of the role that migrates would also close the application's functions.
+alter default privileges for role tickwork_owner revoke execute on functions from public;

@@ -1,0 +1,48 @@
+-- The hooks of modules: jobs may have ended, and time has passed. The only file of the core that names modules, and it
+-- calls those that are installed.
+
+create function tickwork.after_end(job_ids uuid[], are_done boolean)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  if not after_end.are_done and to_regproc('tickwork.end_extractions') is not null then
+    perform tickwork.end_extractions(after_end.job_ids);
+  end if;
+
+  if to_regproc('tickwork.emit_job_events') is not null then
+    if not after_end.are_done then
+      perform tickwork.end_deliveries(after_end.job_ids);
+    end if;
+
+    if exists (
+      select
+      from public.webhook_endpoints
+      where webhook_endpoints.hears_of_jobs
+        and webhook_endpoints.status = 'active'
+    ) then
+      perform tickwork.emit_job_events(after_end.job_ids);
+    end if;
+  end if;
+end
+$$;
+
+comment on function tickwork.after_end is
+  'Called by the queue when jobs have ended, in the same transaction. Unless all of them are done, some may be queued '
+  'again.';
+
+create function tickwork.on_tick()
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  if to_regproc('tickwork.enqueue_late_deliveries') is not null then
+    perform tickwork.enqueue_late_deliveries();
+    perform tickwork.purge_event_portion();
+  end if;
+end
+$$;
+
+comment on function tickwork.on_tick is 'Called by the queue regularly, by claims as well as by cron. Never waits.';

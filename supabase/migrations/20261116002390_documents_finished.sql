@@ -1,0 +1,3 @@
+-- The end of the module documents.
+
+select tickwork.finish_module();

@@ -1,0 +1,3 @@
+-- The end of the module webhooks.
+
+select tickwork.finish_module();

@@ -1,0 +1,3 @@
+-- The end of the module imports.
+
+select tickwork.finish_module();
