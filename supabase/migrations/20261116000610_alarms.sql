@@ -84,7 +84,7 @@ as $$
 declare
   due_by constant timestamptz := clock_timestamp();
   owner_id constant uuid := tickwork.tenant_id_of(wake_parked.tenant_number);
-  ruled_lane text;
+  rule tickwork.lane_rules;
 begin
   with taken as (
     delete from tickwork.parked
@@ -124,8 +124,8 @@ begin
     and lane_rules.family = wake_parked.family
     and lane_rules.lane = any (array(select judged.lane from judged where judged.is_ruled));
 
-  for ruled_lane in
-    select lane_rules.lane
+  for rule in
+    select *
     from tickwork.lane_rules
     where lane_rules.tenant_id = owner_id
       and lane_rules.family = wake_parked.family
@@ -133,7 +133,8 @@ begin
     order by lane_rules.wake_at
     limit 20
   loop
-    perform tickwork.fill_lane(wake_parked.family, wake_parked.tenant_number, ruled_lane);
+    perform tickwork.fill_lane(wake_parked.family, wake_parked.tenant_number, rule.lane);
+    perform tickwork.forget_lane_rule(rule, wake_parked.tenant_number);
   end loop;
 end
 $$;

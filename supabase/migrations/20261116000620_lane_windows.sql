@@ -82,8 +82,10 @@ begin
   select taken.family, taken.type, taken.tenant_number, taken.priority, taken.run_at, taken.job_id, taken.lane
   from taken;
 
-  if not found and rule.lane is not null then
-    perform tickwork.forget_lane_rule(rule, fill_lane.tenant_number);
+  -- Forgotten only when its alarm rings. That takes a lock that others wait for, and whoever settles or enqueues may
+  -- still have to wait for them.
+  if not found and tickwork.is_needless(rule) then
+    perform tickwork.wake_lane(rule, clock_timestamp(), fill_lane.tenant_number);
   end if;
 end
 $$;
@@ -115,13 +117,21 @@ $$;
 
 comment on function tickwork.wake_lane is 'Makes sure that a lane is filled at that time, if not earlier.';
 
+create function tickwork.is_needless(rule tickwork.lane_rules)
+returns boolean
+language sql
+stable
+return (rule).lane is not null
+  and num_nonnulls((rule).max_running, (rule).starts_per_minute) = 0
+  and coalesce((rule).held_until, '-infinity') <= clock_timestamp();
+
 create function tickwork.forget_lane_rule(rule tickwork.lane_rules, tenant_number bigint)
 returns void
 language plpgsql
 volatile
 as $$
 begin
-  if num_nonnulls((forget_lane_rule.rule).max_running, (forget_lane_rule.rule).starts_per_minute) > 0 then
+  if not tickwork.is_needless(forget_lane_rule.rule) then
     return;
   end if;
 
@@ -140,9 +150,7 @@ begin
     where lane_rules.tenant_id = (forget_lane_rule.rule).tenant_id
       and lane_rules.family = (forget_lane_rule.rule).family
       and lane_rules.lane = (forget_lane_rule.rule).lane
-      and lane_rules.max_running is null
-      and lane_rules.starts_per_minute is null
-      and coalesce(lane_rules.held_until, '-infinity') <= clock_timestamp()
+      and tickwork.is_needless(lane_rules)
       and not exists (
         select
         from tickwork.parked

@@ -223,6 +223,7 @@ def test_an_endpoint_that_only_fails_for_five_days_is_disabled(world: World) -> 
     assert after["status"] == "disabled"
     assert "five days" in after["disabled_reason"]
     assert world.value("select count(*) from events where type = 'webhook_endpoint.disabled'") == 1
+    world.run("select tickwork.ring_alarms('webhook', 100)")
     assert world.value("select count(*) from tickwork.lane_rules") == 0
 
 

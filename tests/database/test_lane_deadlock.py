@@ -4,19 +4,12 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import psycopg
-import pytest
-
 from tests.world import World
 from tests.world.waiting import until
 
 WAITING = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
 
 
-@pytest.mark.xfail(
-    raises=psycopg.errors.DeadlockDetected,
-    reason="a settle locks the tenant's lanes before its enqueues, an enqueue after its own",
-)
 def test_a_follow_up_and_a_batch_for_a_lane_whose_hold_is_over_do_not_deadlock(world: World) -> None:
     tenant, type = world.tenant(), world.type()
     job = world.running_job(lane="lane")
@@ -27,7 +20,7 @@ def test_a_follow_up_and_a_batch_for_a_lane_whose_hold_is_over_do_not_deadlock(w
 
     with ThreadPoolExecutor() as pool, enqueuing.transaction():
         enqueue(enqueuing, [{"tenant_id": str(tenant), **each} for each in follow_ups])
-        # It removes the lane's rule, under a lock of the tenant's lanes, and then waits for the batch above.
+        # If it removed the lane's rule, it would hold a lock of the tenant's lanes while it waits for the batch.
         query = "select complete_job(%s, %s, follow_ups => %s)"
         settled = pool.submit(settling.execute, query, [job.id, job.lease_token, json.dumps(follow_ups)])
         until(lambda: world.value(WAITING))
