@@ -261,7 +261,7 @@ def test_tenants_are_listed_and_added(ask: Ask) -> None:
     assert answer(ask("tenants", "--json")) == [{"id": added["id"], "name": "dune [co]"}]
     assert f"{added['id']} dune [co]" in ask("tenants").stdout
     assert refusal(ask("tenants", "add", " ")) == "tickwork: name: must not be empty"
-    assert "there is a tenant 'dune [co]' already" in refusal(ask("tenants", "add", "dune [co]"))
+    assert "there is already a tenant 'dune [co]'" in refusal(ask("tenants", "add", "dune [co]"))
 
 
 def test_who_connects_as_the_worker_is_told_to_be_somebody_else(world: World, tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_who_connects_as_the_worker_is_told_to_be_somebody_else(world: World, tm
 
     assert refused.returncode == 1
     assert "permission denied" in refused.stderr
-    assert "Connect as the role that ran the migrations" in refused.stderr
+    assert "with the role that ran the migrations" in refused.stderr
 
 
 def test_migrate_twice_changes_nothing(server: Server, tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_migrate_twice_changes_nothing(server: Server, tmp_path: Path) -> None:
 def test_migrate_says_what_is_wrong_with_the_url(tmp_path: Path) -> None:
     complaints = {
         "postgresql://postgres@127.0.0.1:1/x": "the database cannot be reached: connection failed",
-        "postgresql://postgres@127.0.0.1:port/x": "URL: is no URL",
+        "postgresql://postgres@127.0.0.1:port/x": "URL: is not a valid URL",
         "mysql://127.0.0.1/x": "URL: must start with postgresql://",
         "nonsense": "URL: must start with postgresql://",
     }

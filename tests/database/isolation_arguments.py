@@ -145,7 +145,7 @@ def of_limits_and_lists(job: UUID) -> dict[str, str]:
 
 
 def of_documents(target: Target) -> dict[str, str]:
-    search_key = str(target.tenant)[-6:]
+    search = f"'{str(target.tenant)[-6:]}:secret'"
     return {
         "document_id": str(target.document),
         "doc_type": f"own_{target.word}",
@@ -161,8 +161,8 @@ def of_documents(target: Target) -> dict[str, str]:
         "stem": "secret",
         "search": NULL,
         "marks": array("secret"),
-        # A row, of which only the lexemes to look for are given.
-        "sought:tickwork.search_queries": f"""(,,,,"{{""'{search_key}:secret'""}}",)""",
+        # A row with the lexeme to look for.
+        "sought:tickwork.search_queries": f"""({search},{search},{search},{search},"{{""{search}""}}",)""",
     }
 
 

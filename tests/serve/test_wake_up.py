@@ -533,10 +533,10 @@ def test_a_refused_caller_is_logged_without_what_was_sent(stranded: Served) -> N
             {"TICKWORK_DATABASE_URL": f"mysql://u:{PASSWORD}@host/db"},
             "TICKWORK_DATABASE_URL: must start with postgresql://",
         ),
-        ({"TICKWORK_DATABASE_URL": f"postgresql://u:{PASSWORD}%@host/db"}, "TICKWORK_DATABASE_URL: is no URL"),
+        ({"TICKWORK_DATABASE_URL": f"postgresql://u:{PASSWORD}%@host/db"}, "TICKWORK_DATABASE_URL: is not a valid URL"),
         (
             {"TICKWORK_DATABASE_URL": NO_DATABASE, "TICKWORK_BEARER_SECRET": PASSWORD},
-            "TICKWORK_BEARER_SECRET: must be 32",
+            "TICKWORK_BEARER_SECRET: must be at least 32",
         ),
     ],
 )

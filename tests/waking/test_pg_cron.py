@@ -566,7 +566,7 @@ def test_the_status_says_what_is_wrong(hosted: World, function: Served) -> None:
     assert cron_server.run_all(hosted)["tickwork test"] == "failed"
     failed = pg_cron_status.status(hosted.url).problems
 
-    assert [each for each in wrong_secret if "answers 401. Is its TICKWORK_HMAC_SECRET the one" in each]
+    assert [each for each in wrong_secret if "responds with 401. Is its TICKWORK_HMAC_SECRET the one" in each]
     assert [each for each in wrong_url if f"cannot be reached at {NOWHERE}" in each]
     assert [each for each in neglected if "the secret tickwork_hmac_secret is missing" in each]
     assert [each for each in neglected if "The scheduler is dead: no tick for 36" in each]

@@ -35,7 +35,7 @@ def clouds() -> None:
 def build(
     families: Families = None, output: Output = Path("dist"), functions: Functions = None, extras: Extras = None
 ) -> None:
-    """Build a self-contained bundle of each function, ready to deploy."""
+    """Build a self-contained bundle of each function."""
     for bundle in make_bundles(families, output, functions, extras):
         requirements = (bundle / "requirements.txt").read_text()
         print(f"{bundle}: {requirements.count('==')} packages")

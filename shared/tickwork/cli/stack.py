@@ -32,7 +32,7 @@ def up(
 
 @commands.command()
 def demo() -> None:
-    """Run sample jobs and documents from start to finish, and check them."""
+    """Run sample jobs and documents through, and check them."""
     from tickwork_local.demo import run_demo
 
     raise typer.Exit(run_demo(Path(f"{HOME}-demo")))
@@ -56,7 +56,7 @@ def status(as_json: AsJson = False) -> None:
 
 @commands.command()
 def tick(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Do what cron does, once: end expired leases, wake the functions."""
+    """Do what cron does, once: reap leases, wake the functions."""
     from tickwork_local.stack import find_stack
     from tickwork_local.ticker import wake_all
 

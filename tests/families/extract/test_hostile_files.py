@@ -173,7 +173,9 @@ extract_document.save_elements(open_vault(f"file:{sys.argv[1]}-vault", tenant), 
 chunks = chunks_of(elements)
 while some := list(islice(chunks, CHUNKS_AT_ONCE)):
     columns_of(task, some)
-print(len(elements), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+# Not ru_maxrss: that begins with what the process that started this one had.
+peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))
+print(len(elements), int(peak.split()[1]) * 1024)
 """
 
 LARGE: dict[str, tuple[Callable[[], bytes], str]] = {

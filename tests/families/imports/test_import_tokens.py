@@ -93,7 +93,7 @@ def test_a_pause_that_the_provider_asks_for_costs_no_attempt_and_holds_the_lane(
     assert len(office.documents()) == 1
     for each in map(office.world.reload, jobs):
         assert (each.status, each.attempts) == ("queued", 0)
-    assert "pause" in office.world.service.jobs.explain_job(waiting.id)
+    assert "The provider asked to wait" in office.world.service.jobs.explain_job(waiting.id)
     seconds = office.world.value("select extract(epoch from held_until - clock_timestamp()) from tickwork.lane_rules")
     assert 7000 < seconds <= 7200
 
@@ -131,6 +131,7 @@ def test_the_secrets_go_with_the_connector(office: Office, connector: UUID) -> N
     office.world.run("delete from connectors where id = %s", connector)
 
     assert office.world.value("select count(*) from tickwork.secrets") == 0
+    office.world.run("select tickwork.ring_alarms('import', 100)")
     assert office.world.value("select count(*) from tickwork.lane_rules") == 0
 
 
