@@ -1,7 +1,8 @@
 -- When parked jobs are checked again.
 
 -- Alarms. A transaction that parks a job holds a shared lock on its tenant until it commits. Meanwhile an alarm is put
--- off by a second and never removed. A claim that rings an alarm only tries that lock.
+-- off by a second and never removed. A claim that rings an alarm only tries to lock the tenant, and whoever sets one
+-- while a claim has locked it adds an alarm without looking at the others. So nobody who rings waits for another.
 
 create function tickwork.set_alarm(family text, tenant_number bigint, wake_at timestamptz)
 returns void
@@ -13,36 +14,38 @@ begin
     return;
   end if;
 
-  perform pg_advisory_xact_lock_shared(7464, (set_alarm.tenant_number & 1023)::integer);
+  if pg_try_advisory_xact_lock_shared(7464, (set_alarm.tenant_number & 1023)::integer) then
+    perform
+    from tickwork.alarms
+    where alarms.family = set_alarm.family
+      and alarms.tenant_number = set_alarm.tenant_number
+      and alarms.wake_at <= set_alarm.wake_at;
 
-  perform
-  from tickwork.alarms
-  where alarms.family = set_alarm.family
-    and alarms.tenant_number = set_alarm.tenant_number
-    and alarms.wake_at <= set_alarm.wake_at;
+    -- With an older snapshot there is no telling whether the alarm still exists.
+    if found and current_setting('transaction_isolation') = 'read committed' then
+      return;
+    end if;
 
-  -- With an older snapshot there is no telling whether the alarm still exists.
-  if found and current_setting('transaction_isolation') = 'read committed' then
-    return;
+    -- An alarm that somebody else is changing is left alone.
+    update tickwork.alarms
+    set wake_at = set_alarm.wake_at
+    where alarms.ctid = (
+      select later.ctid
+      from tickwork.alarms as later
+      where later.family = set_alarm.family
+        and later.tenant_number = set_alarm.tenant_number
+        and later.wake_at > set_alarm.wake_at
+      limit 1
+      for no key update skip locked
+    );
+
+    if found then
+      return;
+    end if;
   end if;
 
-  -- An alarm that somebody else is changing is left alone.
-  update tickwork.alarms
-  set wake_at = set_alarm.wake_at
-  where alarms.ctid = (
-    select later.ctid
-    from tickwork.alarms as later
-    where later.family = set_alarm.family
-      and later.tenant_number = set_alarm.tenant_number
-      and later.wake_at > set_alarm.wake_at
-    limit 1
-    for no key update skip locked
-  );
-
-  if not found then
-    insert into tickwork.alarms (family, tenant_number, wake_at)
-    values (set_alarm.family, set_alarm.tenant_number, set_alarm.wake_at);
-  end if;
+  insert into tickwork.alarms (family, tenant_number, wake_at)
+  values (set_alarm.family, set_alarm.tenant_number, set_alarm.wake_at);
 end
 $$;
 

@@ -32,14 +32,15 @@ begin
     perform tickwork.note_asked(keep_up.family, keep_up.types);
   end if;
 
-  if has_alarm then
-    perform tickwork.ring_alarms(keep_up.family, 16);
-  end if;
-
   if reaped_at < now_at - interval '1 second' and not has_ticked then
     perform tickwork.tick_family(keep_up.family, 100);
     -- That may have freed room at a limit.
     return tickwork.keep_up(keep_up.family, keep_up.types, has_ticked => true);
+  end if;
+
+  -- Last: whoever rings holds locks that others wait for, and must wait for nobody.
+  if has_alarm then
+    perform tickwork.ring_alarms(keep_up.family, 16);
   end if;
 
   return served;

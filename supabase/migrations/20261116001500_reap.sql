@@ -97,8 +97,14 @@ begin
     from tickwork.family_types
   loop
     reaped := reaped + tickwork.tick_family(family, 10000);
-    perform tickwork.ring_alarms(family, 1000);
   end loop;
+
+  -- Last: whoever rings holds locks that others wait for, and must wait for nobody.
+  perform tickwork.ring_alarms(rung.family, 1000)
+  from (
+    select distinct family_types.family
+    from tickwork.family_types
+  ) as rung;
 
   return reaped;
 end
