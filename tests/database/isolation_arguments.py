@@ -161,8 +161,8 @@ def of_documents(target: Target) -> dict[str, str]:
         "stem": "secret",
         "search": NULL,
         "marks": array("secret"),
-        # A row with the lexeme to look for.
-        "sought:tickwork.search_queries": f"""({search},{search},{search},{search},"{{""{search}""}}",)""",
+        # A row with the lexeme to look for, as a whole word: nothing is found by parts of words.
+        "sought:tickwork.search_queries": f"""({search},,{search},,"{{""{search}""}}",)""",
     }
 
 

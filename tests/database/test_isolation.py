@@ -346,7 +346,7 @@ def populate_documents(world: World, tenant: UUID, word: str) -> None:
     )
     world.run(
         "insert into document_chunks (tenant_id, document_id, extraction_id, chunk_index, element_type, text) "
-        "values (%s, %s, %s, 0, 'Title', %s)",
+        "values (%s, %s, %s, 0, 'NarrativeText', %s)",
         tenant,
         document,
         extraction,
