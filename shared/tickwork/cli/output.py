@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,6 +41,22 @@ def print_table(table: Table) -> None:
     console = Console()
     width = Measurement.get(console, console.options.update_width(10_000), table).maximum
     Console(width=width, soft_wrap=True).print(table)
+
+
+def print_rows(
+    rows: Sequence[Mapping[str, Any]],
+    as_json: bool,
+    columns: Mapping[str, Callable[[Mapping[str, Any]], Text | str]],
+    if_none: str,
+) -> None:
+    """As JSON, as a table with a cell for each column, or as a sentence if there are no rows."""
+    if as_json:
+        print_json(rows)
+        return
+    table = plain_table(*columns)
+    for row in rows:
+        table.add_row(*(cell(row) for cell in columns.values()))
+    print_table(table) if rows else print(if_none)
 
 
 def plain_table(*columns: str) -> Table:

@@ -8,7 +8,7 @@ import typer
 
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant
-from tickwork.cli.output import one_line, plain_table, print_json, print_table
+from tickwork.cli.output import one_line, print_rows
 from tickwork.errors import InvalidRequest
 from tickwork.families.webhook.http_request import REFERENCE, Secret
 from tickwork.tools.outbound.urls import host_in_ascii
@@ -54,13 +54,8 @@ def list_secrets(tenant: OfTenant, database_url: DatabaseUrl = None, as_json: As
     """List the names of a tenant's secrets; their values cannot be read."""
     client = connect.client(database_url)
     rows = client.secrets.overview(client.tenants.find(tenant), OWNER)
-    if as_json:
-        print_json(rows)
-        return
-    table = plain_table("secret", "since")
-    for row in rows:
-        table.add_row(one_line(row["name"]), str(row["created_at"]))
-    print_table(table) if rows else print("No secrets.")
+    columns = {"secret": lambda row: one_line(row["name"]), "since": lambda row: one_line(str(row["created_at"]))}
+    print_rows(rows, as_json, columns, "No secrets.")
 
 
 @group.command("remove")

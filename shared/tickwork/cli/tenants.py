@@ -6,7 +6,7 @@ import typer
 
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl
-from tickwork.cli.output import one_line, plain_table, print_json, print_table, printable
+from tickwork.cli.output import one_line, print_json, print_rows, printable
 
 commands = typer.Typer()
 group = typer.Typer(help="List the tenants, or add one.", invoke_without_command=True, rich_markup_mode=None)
@@ -18,13 +18,8 @@ def list_tenants(context: typer.Context, database_url: DatabaseUrl = None, as_js
     if context.invoked_subcommand:
         return
     rows = connect.client(database_url).tenants.overview()
-    if as_json:
-        print_json(rows)
-        return
-    table = plain_table("id", "tenant")
-    for row in rows:
-        table.add_row(str(row["id"]), one_line(row["name"]))
-    print_table(table)
+    columns = {"id": lambda row: one_line(str(row["id"])), "tenant": lambda row: one_line(row["name"])}
+    print_rows(rows, as_json, columns, "No tenants. `tickwork tenants add NAME` adds one.")
 
 
 @group.command("add")
