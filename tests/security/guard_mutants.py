@@ -143,7 +143,7 @@ GUARDS = [
         "forged_token",
     ),
     GuardMutant(
-        "no secret is as good as an empty one",
+        "a missing secret counts as an empty one",
         CALLERS,
         'setting.split(",") if setting else []',
         '(setting or "").split(",")',

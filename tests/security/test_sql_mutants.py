@@ -15,7 +15,7 @@ RULES = privileges.test_functions_tables_views_policies_and_roles_keep_the_rules
 RIGHTS = privileges.test_the_roles_have_exactly_the_rights_on_the_list
 
 
-def own_events(world: World) -> None:
+def test_members_see_only_the_events_of_their_tenants(world: World) -> None:
     emit(world, world.tenant("birch"))
     member = world.member_of(world.tenant("acorn"))
 
@@ -35,7 +35,9 @@ MUTANTS = [
         RULES,
     ),
     mutant(
-        "a policy opens to all", "create policy opens on events for select to authenticated using (true)", own_events
+        "a policy opens to all",
+        "create policy opens on events for select to authenticated using (true)",
+        test_members_see_only_the_events_of_their_tenants,
     ),
     mutant("a view runs as its owner", "alter view document_overview reset (security_invoker)", RULES),
     mutant("a definer function has a mutable search path", "alter function tickwork.hold_job reset search_path", RULES),
