@@ -155,7 +155,7 @@ MAX_PARENT = 256_000_000
 
 # All that the handler does with the elements, but for the database: to find them, count, save and send them.
 READING = """
-import resource, sys
+import sys
 from pathlib import Path
 from psycopg.types.json import Jsonb
 from uuid import uuid4

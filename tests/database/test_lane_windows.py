@@ -1,4 +1,4 @@
-"""A settle that forgets a lane's rule, and an enqueue."""
+"""Lanes with rules: a settle that leaves one without jobs, beside an enqueue."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

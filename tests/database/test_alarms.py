@@ -1,4 +1,4 @@
-"""Two that ring the alarms of the same tenants in opposite order."""
+"""Alarms: whoever rings one waits for nobody, and none gets lost."""
 
 from concurrent.futures import ThreadPoolExecutor
 
