@@ -145,8 +145,6 @@ def test_a_secret_that_is_short_or_fits_no_header_is_refused(name: str, secret: 
         ("TICKWORK_MAX_JOBS", "nan"),
         ("TICKWORK_MAX_JOBS", "many"),
         ("TICKWORK_LOOK_AGAIN_SECONDS", "-1"),
-        ("TICKWORK_WEBHOOK_SECONDS", "0"),
-        ("TICKWORK_WEBHOOK_SECONDS", "31"),
         ("TICKWORK_GRACE_SECONDS", "-0.1"),
         ("TICKWORK_GRACE_SECONDS", "nan"),
         ("TICKWORK_OPEN_ON_LOOPBACK", "perhaps"),

@@ -179,7 +179,6 @@ class Settings:
     outbound_block: Annotated[str | None, _are_networks] = None
     outbound_http: Annotated[bool, _yes_or_no] = False
     outbound_authorities: str | None = None
-    webhook_seconds: Annotated[float, _seconds(30, is_positive=True)] = 30
     dropbox_app_key: str | None = None
     dropbox_app_secret: str | None = None
     dropbox_url: Annotated[str | None, _is_http_url] = None

@@ -86,7 +86,6 @@ MEANINGS = {
         "outbound_block": "networks that they may never call: the deployment's own public addresses",
         "outbound_http": "allows `http:` besides `https:`",
         "outbound_authorities": "a PEM file of certificate authorities to trust besides the system's",
-        "webhook_seconds": "how long one attempt to deliver a webhook may take in total",
     },
     "Cloud drives": {
         "dropbox_app_key": "the app that is registered with Dropbox; without it, imports fail with "
