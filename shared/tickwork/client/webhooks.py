@@ -16,7 +16,6 @@ from tickwork.database.connection import Connection, Database
 from tickwork.errors import NoSuchEndpoint
 from tickwork.tools.signing import new_secret
 
-
 Format = Literal["standard", "bpc"]
 
 
