@@ -182,7 +182,7 @@ def test_a_connection_that_is_added_changes_or_is_removed_is_told(world: World) 
 
     id = connect(world, tenant, provider="gdrive", name="papers")
     for change in ("status = 'reauthorize'", "name = 'letters'", "status = 'reauthorize'", "status = 'active'"):
-        service.execute(f"update connectors set {change} where id = %s", [id])  # type: ignore[arg-type]
+        service.execute(f"update connectors set {change} where id = %s", [id])
     service.execute("delete from connectors where id = %s", [id])
 
     told = provider_events(world, "provider.connection.changed")
