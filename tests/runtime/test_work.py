@@ -778,6 +778,20 @@ def test_a_database_that_is_away_at_settling_loses_the_job_only_for_now(world: W
     assert world.reload(job).attempts == 2
 
 
+def test_a_database_that_a_handler_could_not_reach_is_asked_again(world: World) -> None:
+    job = world.job()
+
+    def run(person: Person, tools: Tools) -> None:
+        raise Unavailable("connection refused by 10.1.2.3")
+
+    work_off(world, run, max_jobs=1)
+
+    failed = world.reload(job)
+    assert (failed.status, failed.error_code, failed.attempts) == ("queued", "DATABASE_UNAVAILABLE", 1)
+    assert failed.error_message == "The database could not be reached"
+    assert failed.run_at > failed.created_at
+
+
 def is_reachable(world: World) -> bool:
     # A pooler remembers an outage for a while.
     try:

@@ -69,7 +69,7 @@ MEANINGS = {
         "look_again_seconds": "with 30, an invocation that finds nothing more looks again 30 s after its start, while "
         "its budget lasts: for a scheduler that calls once a minute. 0 is off",
         "grace_seconds": "how long a worker that is asked to stop lets its job finish before it gives the job back",
-        "poll_seconds": "how long `tickwork worker` waits before it looks for jobs again, if no notice wakes it earlier",
+        "poll_seconds": "how long `tickwork worker` waits before it looks for jobs again, unless a notice wakes it",
         "lease_seconds": "for how long a job is leased, whatever its type says. Without it the `lease_seconds` of its "
         "type count, or else 60",
         "heartbeat_seconds": "how often the lease of a running job is renewed: at most half of "
