@@ -56,7 +56,7 @@ def test_a_platform_admin_sees_the_jobs_of_every_tenant(world: World) -> None:
 
     assert counted == [0] * len(SEEN)
     for query in ("select id from jobs", "select id from list_jobs()"):
-        assert {row["id"] for row in admin.execute(query)} == {job.id for job in jobs}  # type: ignore[arg-type]
+        assert {row["id"] for row in admin.execute(query)} == {job.id for job in jobs}
     assert [row["error_code"] for row in admin.execute("select error_code from job_attempts")] == ["BUSY"]
     assert len(admin.execute("select from queue_summary()").fetchall()) > 0
     assert "BUSY" in admin.execute("select explain_job(%s) as why", [failed.id]).fetchall()[0]["why"]
