@@ -46,7 +46,7 @@ HOMES = (Queue, Jobs, Pauses, Maintenance, Documents, Connectors, Webhooks, Even
 NO_FUNCTION = {
     *("add", "find", "overview", "remove", "get", "row", "attempts", "wait_for_job", "engines", "are_being_classified"),
     *("add_connector", "remove_connector", "watch_connector", "keep_token", "is_named", "next_import"),
-    *("change", "rotate", "deliveries"),
+    *("change", "update", "rotate", "deliveries"),
 }
 
 
