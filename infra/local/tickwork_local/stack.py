@@ -17,14 +17,13 @@ from typing import Any
 
 import psycopg
 
-from tickwork.database.migrate import edited_since, folder, migrate
+from tickwork.database.migrate import edited_since, migrate
 from tickwork.errors import Error
+from tickwork.shipped import FUNCTIONS, ROOT
 from tickwork_local.functions import Function, Functions
 from tickwork_local.postgres import PostgresFailed, Server, running_postgres, try_lock
 from tickwork_local.ticker import Ticker
 
-REPOSITORY = Path(__file__).parents[3]
-FUNCTIONS = REPOSITORY / "functions"
 DATABASE = "tickwork"
 
 
@@ -212,4 +211,4 @@ def prepare_database(server_url: str, url: str) -> None:
             "Run `tickwork up --reset` to create the database again; its contents are lost."
         )
     with psycopg.connect(url) as connection:
-        connection.execute((folder("supabase") / "seed.sql").read_bytes())
+        connection.execute((ROOT / "supabase/seed.sql").read_bytes())

@@ -14,6 +14,7 @@ from tickwork.errors import InvalidRequest
 from tickwork.jobs.handler import Handlers
 from tickwork.queue import Queue, worker_name
 from tickwork.settings import load_settings
+from tickwork.shipped import FUNCTIONS
 
 commands = typer.Typer()
 
@@ -29,7 +30,7 @@ def worker(
 ) -> None:
     """Process the jobs of one family until stopped."""
     from tickwork.worker import Worker
-    from tickwork_local.stack import FUNCTIONS, find_stack, own_outbound, own_secret_key
+    from tickwork_local.stack import find_stack, own_outbound, own_secret_key
 
     # The function reads it too, when its handlers are loaded.
     os.environ["TICKWORK_DATABASE_URL"] = connect.chosen_url(database_url, is_worker=True)

@@ -9,6 +9,7 @@ from tickwork.database.adoption import Adopted, check_names, check_tables, setti
 from tickwork.database.connection import Connection, connect, translated
 from tickwork.database.modules import CHAPTERS, module_of, with_needs
 from tickwork.errors import InvalidRequest
+from tickwork.shipped import MIGRATIONS, ROOT
 
 # Any number, as long as it never changes: of two concurrent migrations one waits for the other.
 LOCK = 7_469_636_875
@@ -90,7 +91,7 @@ def write_files(
 
 
 def chapters(modules: Iterable[str]) -> list[Path]:
-    return [file for file in sorted(folder("migrations").glob("*.sql")) if module_of(file) in modules]
+    return [file for file in sorted(MIGRATIONS.glob("*.sql")) if module_of(file) in modules]
 
 
 def version_of(file: Path) -> str:
@@ -110,7 +111,7 @@ def check_version(connection: Connection) -> None:
 def stand_ins(connection: Connection) -> list[Path]:
     """What Supabase provides, if it is missing."""
     row = connection.execute("select to_regnamespace('auth') is null as is_plain").fetchone()
-    return [folder("local") / "stand_ins.sql"] if row and row["is_plain"] else []
+    return [ROOT / "infra/local/stand_ins.sql"] if row and row["is_plain"] else []
 
 
 def apply(connection: Connection, file: Path) -> None:
@@ -128,12 +129,5 @@ def edited_since(url: str) -> list[str]:
     with connect(url, "tickwork migrate") as connection:
         rows = connection.execute("select version, statements from supabase_migrations.schema_migrations").fetchall()
     applied = {row["version"]: row["statements"] for row in rows}
-    files = folder("migrations").glob("*.sql")
+    files = MIGRATIONS.glob("*.sql")
     return sorted(file.stem for file in files if applied.get(version_of(file)) != [file.read_text()])
-
-
-def folder(name: str) -> Path:
-    """Where SQL files are: inside the installed package, or else in the repository."""
-    packaged = Path(__file__).parents[1] / "sql" / name
-    in_repository = {"migrations": "supabase/migrations", "local": "infra/local", "supabase": "supabase"}
-    return packaged if packaged.exists() else Path(__file__).parents[3] / in_repository[name]
