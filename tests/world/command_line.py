@@ -45,13 +45,14 @@ def run(
 
 
 def run_all(
-    commands: Sequence[Sequence[str]], *, home: Path, **environment: str
+    commands: Sequence[Sequence[str]], *, home: Path, cwd: Path | None = None, **environment: str
 ) -> "list[subprocess.CompletedProcess[str]]":
     """Run many commands to their end, in one process."""
     command = [sys.executable, "-c", ONE_AFTER_THE_OTHER]
     given = json.dumps(commands)
     ran = subprocess.run(
         command,
+        cwd=cwd,
         env=environment_for(home, environment),
         input=given,
         stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@ import psycopg
 from tickwork.database.adoption import Adopted, check_names, check_tables, settings_of
 from tickwork.database.connection import Connection, connect, translated
 from tickwork.database.modules import CHAPTERS, module_of, with_needs
+from tickwork.database.own_migrations import apply_own
 from tickwork.errors import InvalidRequest
 from tickwork.shipped import MIGRATIONS, ROOT
 
@@ -29,10 +30,12 @@ def migrate(
     modules: Iterable[str] | None = None,
     tenants: Adopted | None = None,
     members: Adopted | None = None,
+    own: Path | None = None,
 ) -> list[str]:
     """Apply all missing files or none, and return the names of the applied ones.
 
-    Without a choice of modules, those that the database has are brought up to date; a new database gets all.
+    Without a choice of modules, those that the database has are brought up to date; a new database gets all. The
+    files of the folder `own` come after tickwork's.
     """
     settings = settings_of(tenants, members)
     try:
@@ -48,15 +51,14 @@ def migrate(
             files = [*stand_ins(connection), *files]
             for file in files:
                 apply(connection, file)
-            return [file.stem for file in files]
+            return [*(file.stem for file in files), *(apply_own(connection, own) if own else [])]
     except psycopg.Error as error:
         raise translated(error) from error
 
 
 def chapters_left_out(connection: Connection, tenants: Adopted | None, members: Adopted | None) -> set[str]:
     """The tables of tenants and members are created by the first migration, or never."""
-    row = connection.execute("select to_regnamespace('tickwork') is not null as is_migrated").fetchone()
-    if not row or not row["is_migrated"]:
+    if not has_schema(connection):
         return replaced_chapters(tenants, members)
     if tenants or members:
         hint = "Leave the option out: what the first run was told still holds."
@@ -64,15 +66,44 @@ def chapters_left_out(connection: Connection, tenants: Adopted | None, members: 
     return {"organizations", "memberships"}
 
 
+def has_schema(connection: Connection) -> bool:
+    row = connection.execute("select to_regnamespace('tickwork') is not null as is_migrated").fetchone()
+    return bool(row and row["is_migrated"])
+
+
+def is_migrated(url: str) -> bool:
+    """Whether tickwork is in this database, in whatever version."""
+    try:
+        with connect(url, "tickwork migrate") as connection:
+            return has_schema(connection)
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def installed_modules(url: str) -> list[str]:
+    try:
+        with connect(url, "tickwork migrate") as connection:
+            return modules_in(connection) if has_schema(connection) else []
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def modules_in(connection: Connection) -> list[str]:
+    applied = applied_versions(connection)
+    return sorted({module_of(file) for file in chapters(CHAPTERS) if version_of(file) in applied})
+
+
+def applied_versions(connection: Connection) -> set[str]:
+    rows = connection.execute("select version from supabase_migrations.schema_migrations").fetchall()
+    return {row["version"] for row in rows}
+
+
 def replaced_chapters(tenants: Adopted | None, members: Adopted | None) -> set[str]:
     return {name for name, table in (("organizations", tenants), ("memberships", members)) if table}
 
 
 def missing_files(connection: Connection, modules: Iterable[str] | None, left_out: set[str]) -> list[Path]:
-    rows = connection.execute("select version from supabase_migrations.schema_migrations").fetchall()
-    applied = {row["version"] for row in rows}
-    every = chapters(CHAPTERS)
-    installed = {module_of(file) for file in every if version_of(file) in applied}
+    applied, installed = applied_versions(connection), modules_in(connection)
     wanted = with_needs([*installed, *(modules if modules is not None else [] if installed else CHAPTERS)])
     return [file for file in chapters(wanted) if version_of(file) not in applied and name_of(file) not in left_out]
 
