@@ -77,7 +77,7 @@ def reader_folder() -> Iterator[Path]:
 def environment() -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("TICKWORK_", "PYTEST_"))}
     path = os.pathsep.join([str(Path(sys.prefix, "bin")), ours["PATH"], str(embedded_binaries())])
-    return {**ours, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**ours, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "TICKWORK_PORT": "0"}
 
 
 def script_of(stem: str) -> str:

@@ -3,15 +3,59 @@
 import os
 import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from tickwork.cli.project import Project
-from tickwork.database.migrate import is_migrated, migrate
+from tickwork.database.migrate import is_migrated, migrate, pending
 from tickwork.errors import InvalidRequest
 from tickwork_local.postgres import embedded_binaries
+
+
+@dataclass(frozen=True)
+class OwnDatabase:
+    """A database that is the stack's own: it is always brought up to date."""
+
+    url: str
+    worker_url: str
+
+    def bring_up_to_date(self, project: Project) -> list[str]:
+        return [f"applied {name}" for name in prepare(self.url, project)]
+
+
+@dataclass(frozen=True)
+class ExistingDatabase:
+    """A database of somebody else: it is only changed by `tickwork migrate`."""
+
+    url: str
+    worker_url: str
+
+    def bring_up_to_date(self, project: Project) -> list[str]:
+        check_applied(self.url, project)
+        return []
+
+
+def existing_database(url: str, project: Project) -> ExistingDatabase:
+    """Functions connect as the given role, and act as tickwork_worker: its password is not for us to set."""
+    check_applied(url, project)
+    options = "options=-c%20role%3Dtickwork_worker"
+    worker_url = f"{url}{'&' if '?' in url else '?'}{options}"
+    try:
+        psycopg.connect(worker_url).close()
+    except psycopg.Error as error:
+        hint = f"grant tickwork_worker to {conninfo_to_dict(url).get('user', 'your role')};"
+        raise InvalidRequest(f"--database-url: the role may not act as tickwork_worker ({error})", hint=hint) from None
+    return ExistingDatabase(url, worker_url)
+
+
+def check_applied(url: str, project: Project) -> None:
+    if missing := pending(url, project.modules, project.migrations):
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        hint = f"Run `tickwork migrate {without_password(url)}`."
+        raise InvalidRequest(f"the database lacks {missing[0]}{more}", hint=hint)
 
 
 def prepare(url: str, project: Project) -> list[str]:

@@ -30,7 +30,7 @@ SHARED_FILES = (".gitignore", "requirements.txt", "tests/conftest.py")
 
 @group.command()
 def project(
-    folder: Annotated[Path, typer.Argument(help="Where; created if it is missing.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Where; created if it is missing.", metavar="FOLDER")] = Path(),
     modules: Modules = None,
     tenants: Tenants = None,
     members: Members = None,

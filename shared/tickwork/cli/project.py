@@ -13,6 +13,8 @@ from tickwork.errors import BadSetting, InvalidRequest
 from tickwork.shipped import FUNCTIONS
 
 FILE = "tickwork.toml"
+# Of the local stack: its database is here, its functions are from ten above.
+FIRST_PORT = 8420
 # The families that come with tickwork, each with the module that has its tables, and its types.
 BUILT_IN = {
     "extract": ("documents", ("extract_document",)),
@@ -37,7 +39,7 @@ class ProjectTable(Table):
 
 
 class StackTable(Table):
-    port: int = Field(default=8420, ge=0, le=65_000)
+    port: int = Field(default=FIRST_PORT, ge=0, le=65_000)
     database: str | None = None
 
 
@@ -51,12 +53,12 @@ class Project:
     """`is_real` if there is a tickwork.toml; without one, the current folder has only its local stack."""
 
     root: Path
-    is_real: bool
-    modules: list[str] | None
-    tenants: Adopted | None
-    members: Adopted | None
-    port: int
-    database: str | None
+    is_real: bool = False
+    modules: list[str] | None = None
+    tenants: Adopted | None = None
+    members: Adopted | None = None
+    port: int = FIRST_PORT
+    database: str | None = None
 
     @property
     def migrations(self) -> Path | None:

@@ -8,7 +8,7 @@ import psycopg
 from tickwork.database.adoption import Adopted, check_names, check_tables, settings_of
 from tickwork.database.connection import Connection, connect, translated
 from tickwork.database.modules import CHAPTERS, module_of, with_needs
-from tickwork.database.own_migrations import apply_own
+from tickwork.database.own_migrations import apply_own, missing_own
 from tickwork.errors import InvalidRequest
 from tickwork.shipped import MIGRATIONS, ROOT
 
@@ -88,6 +88,18 @@ def installed_modules(url: str) -> list[str]:
         raise translated(error) from error
 
 
+def pending(url: str, modules: Iterable[str] | None, own: Path | None) -> list[str]:
+    """What `migrate` would apply, beside the tables of tenants and members."""
+    try:
+        with connect(url, "tickwork migrate") as connection:
+            if not has_schema(connection):
+                return ["tickwork's schema"]
+            files = missing_files(connection, modules, {"organizations", "memberships"})
+            return [file.stem for file in [*files, *(missing_own(connection, own) if own else [])]]
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
 def modules_in(connection: Connection) -> list[str]:
     applied = applied_versions(connection)
     return sorted({module_of(file) for file in chapters(CHAPTERS) if version_of(file) in applied})
@@ -161,4 +173,6 @@ def edited_since(url: str) -> list[str]:
         rows = connection.execute("select version, statements from supabase_migrations.schema_migrations").fetchall()
     applied = {row["version"]: row["statements"] for row in rows}
     files = MIGRATIONS.glob("*.sql")
-    return sorted(file.stem for file in files if applied.get(version_of(file)) != [file.read_text()])
+    return sorted(
+        file.stem for file in files if applied.get(version_of(file), [file.read_text()]) != [file.read_text()]
+    )
