@@ -35,7 +35,7 @@ json.dump(runs, sys.__stdout__)
 
 
 def run(
-    *arguments: str, home: Path, stdin: str | None = None, cwd: Path | None = None, **environment: str
+    *arguments: str, home: Path, stdin: str | None = None, cwd: str | Path | None = None, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end; nothing of the developer's own settings reaches it."""
     settings = environment_for(home, environment)
@@ -51,7 +51,7 @@ def run(
 
 
 def run_all(
-    commands: Sequence[Sequence[str]], *, home: Path, cwd: Path | None = None, **environment: str
+    commands: Sequence[Sequence[str]], *, home: Path, cwd: str | Path | None = None, **environment: str
 ) -> "list[subprocess.CompletedProcess[str]]":
     """Run many commands to their end, in one process."""
     command = [sys.executable, "-c", ONE_AFTER_THE_OTHER]
@@ -71,7 +71,7 @@ def run_all(
 
 @contextmanager
 def started(
-    *arguments: str, home: Path, output: Path, cwd: Path | None = None, **environment: str
+    *arguments: str, home: Path, output: Path, cwd: str | Path | None = None, **environment: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A command that goes on, with its output in a file; killed at the end if it still runs."""
     with output.open("wb") as file:

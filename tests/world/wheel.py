@@ -7,6 +7,7 @@ import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+UV = [sys.executable, "-m", "uv"]
 
 
 def build_wheel(folder: Path) -> Path:
@@ -22,10 +23,15 @@ def install_wheel(wheel: Path, place: Path) -> Path:
     The packages that it needs are those of the tests, so that nothing has to be downloaded: a path in a .pth file
     makes them importable, but not the repository, which is only named in a .pth file among them.
     """
-    uv = [sys.executable, "-m", "uv"]
-    subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, str(place)], check=True)
-    python = str(place / "bin/python")
-    subprocess.run([*uv, "pip", "install", "--quiet", "--no-deps", "--python", python, str(wheel)], check=True)
+    programs = new_environment(place)
+    command = [*UV, "pip", "install", "--quiet", "--no-deps", "--python", str(programs / "python"), str(wheel)]
+    subprocess.run(command, check=True)
+    return programs
+
+
+def new_environment(place: Path) -> Path:
+    """One with the packages of the tests, but without tickwork."""
+    subprocess.run([*UV, "venv", "--quiet", "--python", sys.executable, str(place)], check=True)
     (packages,) = place.glob("lib/python*/site-packages")
     (packages / "beside.pth").write_text(sysconfig.get_paths()["purelib"])
     return place / "bin"

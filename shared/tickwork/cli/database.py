@@ -48,7 +48,7 @@ def migrate(
     members: Members = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a database up to the current schema, and to the migrations of the project that you are in."""
+    """Apply tickwork's migrations, and then those of the project."""
     project, database = find_project(), arguments.database_url(url, "URL")
     given = tables(tenants, members)
     if not any(given) and not migrations.is_migrated(database):

@@ -24,6 +24,7 @@ group = typer.Typer(help="Create a project, a family or a type.", no_args_is_hel
 commands.add_typer(group, name="new")
 
 TEMPLATES = ROOT / "infra/templates"
+ADD_TENANT = "insert into public.organizations (name) values (gen_random_uuid()::text) returning id"
 # Those that a folder may have already; the others are tickwork's alone.
 SHARED_FILES = (".gitignore", "requirements.txt", "tests/conftest.py")
 
@@ -45,7 +46,7 @@ def project(
     words = {
         '"my_project"': json.dumps(folder.absolute().name),
         json.dumps([*CHAPTERS]): json.dumps(chosen),
-        "insert into public.organizations (name) values ('test') returning id": insertion(own_tenants),
+        ADD_TENANT: insertion(own_tenants) if own_tenants else ADD_TENANT,
         **{commented(key, each): f"{key} = {json.dumps(given)}" for key, given, each in optional(tenants, members)},
     }
     files = filled("project", words)
@@ -143,12 +144,10 @@ def next_version(here: Project) -> str:
     return str(max(int(datetime.now(UTC).strftime("%Y%m%d%H%M%S")), latest + 1))
 
 
-def insertion(tenants: Adopted | None) -> str:
+def insertion(tenants: Adopted) -> str:
     """Adds a tenant, for the tests."""
-    if tenants is None:
-        return "insert into public.organizations (name) values ('test') returning id"
     key, *name = tenants.columns
-    values = f"({name[0]}) values ('test')" if name else "default values"
+    values = f"({name[0]}) values (gen_random_uuid()::text)" if name else "default values"
     return f"insert into {tenants.table} {values} returning {key}"
 
 

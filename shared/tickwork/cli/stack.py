@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
+PRINTABLE = ("database_url", "worker_database_url", "vault_url", "logs")
+
 
 Port = Annotated[
     int | None,
@@ -110,7 +112,12 @@ def demo() -> None:
 
 
 @commands.command()
-def status(as_json: AsJson = False) -> None:
+def status(
+    name: Annotated[
+        str | None, typer.Argument(help=f"Print only this one of {', '.join(PRINTABLE)}.", metavar="NAME")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Show the URLs of the database and functions of the stack."""
     from tickwork_local.stack import find_stack
 
@@ -120,6 +127,11 @@ def status(as_json: AsJson = False) -> None:
         raise typer.Exit(0 if stack else 1)
     if stack is None:
         raise BadSetting(f"no local stack is running in {HOME}. Start one with `tickwork up`.")
+    if name:
+        if name not in PRINTABLE:
+            raise InvalidRequest(f"NAME: there is no {name!r}", hint=f"There are {', '.join(PRINTABLE)}.")
+        print(stack.as_json()[name])
+        return
     print(f"The local stack is running as process {stack.pid}.")
     for name, where in stack.places().items():
         print(f"{name:<9} {where}")

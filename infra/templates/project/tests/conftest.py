@@ -39,7 +39,9 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def tenant_id(database: Database) -> UUID:
-    (tenant,) = database.rows("insert into public.organizations (name) values ('test') returning id as id", {})
+    (tenant,) = database.rows(
+        "insert into public.organizations (name) values (gen_random_uuid()::text) returning id as id", {}
+    )
     found: UUID = tenant["id"]
     return found
 
