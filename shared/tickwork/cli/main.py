@@ -20,6 +20,7 @@ from tickwork.cli import (
     imports,
     job_changes,
     jobs,
+    new,
     pauses,
     secrets,
     stack,
@@ -32,7 +33,7 @@ from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueE
 
 RESOURCES = (
     *(stack, database, jobs, job_changes, pauses, worker, doctor, tenants, documents, connectors, imports, classifier),
-    *(webhooks, secrets, cron, deploy),
+    *(webhooks, secrets, cron, new, deploy),
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
