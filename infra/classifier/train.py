@@ -20,8 +20,8 @@ from typing import Any
 
 from tickwork.database.migrate import folder
 from tickwork.families.classify.evaluate import TYPES_FILE, Sample, read_corpus
-from tickwork.families.classify.model import OTHER, haystacks, loudness, probabilities
-from tickwork.families.classify.words import words_of
+from tickwork.tools.classifier.model import OTHER, haystacks, loudness, probabilities
+from tickwork.tools.classifier.words import words_of
 
 HERE = Path(__file__).parent
 LEVELS = {"strong": 2.5, "fair": 1.2, "weak": 0.5, "against": -1.0}

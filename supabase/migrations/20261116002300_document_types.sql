@@ -153,8 +153,4 @@ select tickwork.open_verbs('service_role', array['is_evidence']);
 select tickwork.open_verbs('authenticated, service_role', array['correct_document_type']);
 
 insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
-values ('classify_document', 'classify', 'Find out what kind of document it is', 60, 'member');
-
-update public.job_types
-set follow_ups = array['classify_document']
-where job_types.key = 'extract_document';
+values ('classify_document', 'classify', 'Find out again what kind of document it is', 60, 'member');

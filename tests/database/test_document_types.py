@@ -11,9 +11,9 @@ from tests.world import World
 from tickwork.database.connection import Connection
 from tickwork.database.migrate import folder
 from tickwork.families.classify.evaluate import shipped_types
-from tickwork.families.classify.model import classify
-from tickwork.families.classify.stored import examples_of, remember_words, types_of
-from tickwork.families.classify.words import words_of
+from tickwork.tools.classifier.model import classify
+from tickwork.tools.classifier.stored import examples_of, remember_words, types_of
+from tickwork.tools.classifier.words import words_of
 
 CORRECT = "select * from public.correct_document_type(%s, %s)"
 

@@ -40,14 +40,17 @@ def store(world: World, tenant: UUID, texts: list[str], doc_type: str | None = N
     )
     world.run(
         """
+        with extraction as (
+          insert into extractions (tenant_id, document_id, engine) values (%s, %s, 'local') returning *
+        )
         insert into document_chunks
           (document_id, tenant_id, extraction_id, chunk_index, page_number, element_type, text)
-        select %s, %s, gen_random_uuid(), number - 1, number,
+        select document_id, tenant_id, extraction.id, number - 1, number,
           case when text like '# %%' then 'Title' else 'NarrativeText' end, ltrim(text, '# ')
-        from unnest(%s::text[]) with ordinality as chunk(text, number)
+        from extraction, unnest(%s::text[]) with ordinality as chunk(text, number)
         """,
-        document,
         tenant,
+        document,
         texts,
     )
     return document
@@ -414,14 +417,14 @@ def rows_read(node: dict[str, Any]) -> float:
 def test_what_the_worker_and_the_service_store_is_found(world: World, tenant: UUID, lease: UUID) -> None:
     insert = """
         insert into document_chunks (document_id, tenant_id, extraction_id, chunk_index, element_type, text)
-        values (%s, %s, gen_random_uuid(), %s, 'Title', 'Kaution')
+        select document_id, tenant_id, id, %s, 'Title', 'Kaution' from extractions where document_id = %s
     """
     job = world.running_job(tenant=tenant)
 
     with world.connect_worker().transaction() as transaction:
         transaction.connection.execute("select hold_job(%s, %s)", [job.id, job.lease_token])
-        transaction.connection.execute(insert, [lease, tenant, 100])
-    world.connect("service_role").execute(insert, [lease, tenant, 101])
+        transaction.connection.execute(insert, [100, lease])
+    world.connect("service_role").execute(insert, [101, lease])
 
     assert found(world, tenant, "kaution") == [100, 101]
 

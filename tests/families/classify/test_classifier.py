@@ -20,8 +20,8 @@ from tickwork.families.classify.evaluate import (
     read_corpus,
     shipped_types,
 )
-from tickwork.families.classify.model import Classification, DocumentType, Example, classify
-from tickwork.families.classify.words import words_of
+from tickwork.tools.classifier.model import Classification, DocumentType, Example, classify
+from tickwork.tools.classifier.words import words_of
 
 TYPES = shipped_types(folder("migrations"))
 KEYS = {
@@ -227,7 +227,7 @@ def test_the_command_prints_accuracy_and_calibration() -> None:
 
 
 def test_it_needs_nothing_but_the_standard_library() -> None:
-    loads = "import tickwork.families.classify.model, tickwork.families.classify.words"
+    loads = "import tickwork.tools.classifier.model, tickwork.tools.classifier.words"
     loaded = f"import sys; old = set(sys.modules); {loads}; print(*(set(sys.modules) - old))"
 
     modules = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.split()

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tickwork.families.classify.model import Classification, DocumentType, classify
-from tickwork.families.classify.words import words_of
+from tickwork.tools.classifier.model import Classification, DocumentType, classify
+from tickwork.tools.classifier.words import words_of
 
 HELD_OUT = Path(__file__).parents[4] / "tests/families/classify/held_out"
 TYPES_FILE = "20261116002310_known_document_types.sql"

@@ -68,7 +68,8 @@ class Elements:
 
     def _lines(self) -> Iterator[bytes]:
         self._file.seek(0)
-        yield from self._file
+        # Not from the file itself, which would be closed with a reader that stops early.
+        yield from iter(self._file.readline, b"")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, log, sqrt
 
-from tickwork.families.classify.words import HEADING
+from tickwork.tools.classifier.words import HEADING
 
 # Kernel logistic regression on the nearest examples: few enough to fit again for each document.
 NEAREST = 12

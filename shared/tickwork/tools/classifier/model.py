@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import exp
 
-from tickwork.families.classify.lessons import lessons
-from tickwork.families.classify.words import HEADING, folded
+from tickwork.tools.classifier.lessons import lessons
+from tickwork.tools.classifier.words import HEADING, folded
 
 OTHER = "other"
 # Below this, a guess does more harm than no guess.
