@@ -99,7 +99,7 @@ create table public.document_chunks (
   text text not null,
   metadata jsonb not null default '{}',
   created_at timestamptz not null default clock_timestamp(),
-  constraint chunk_index_is_unique_in_its_document unique (document_id, chunk_index, tenant_id),
+  constraint chunk_index_is_unique_in_its_document unique (tenant_id, document_id, chunk_index),
   -- An extraction belongs to a document of the tenant, so its chunks do.
   constraint extraction_is_the_documents_own foreign key (tenant_id, document_id, extraction_id)
     references public.extractions (tenant_id, document_id, id) on delete cascade

@@ -71,7 +71,9 @@ def test_files_are_uploaded_read_classified_and_found(world: World, ask: Ask, va
     found = ask("search", "kaution", "--tenant", "acme").stdout
     assert "mietvertrag" in found
     assert "Kaution" in found
-    hits = answer(ask("search", "kaution -tierhaltung", "--tenant", "acme", "--json"))
+    grouped = ask("search", "mieter", "--tenant", "acme").stdout
+    assert grouped.count("mietvertrag-hauptstrasse-17.pdf") == 1 < len(grouped.splitlines()) - 1
+    hits = answer(ask("search", "kaution -eigentümerversammlung", "--tenant", "acme", "--json"))
     assert {hit["document_id"] for hit in hits} == {lines[0]["document_id"]}
 
 

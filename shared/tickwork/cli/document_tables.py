@@ -35,10 +35,13 @@ def shown(number: int | None) -> str:
 
 
 def hit_table(hits: Sequence[dict[str, Any]]) -> Table:
-    table = plain_table("document", "page", "type", "text")
+    """The hits of a document stand together, under its name and type."""
+    table = plain_table("document", "type", "page", "text")
+    last = None
     for hit in hits:
-        page, type = str(hit["page_number"] or ""), one_line(hit["doc_type"] or "")
-        table.add_row(one_line(hit["name"]), page, type, marked(hit["snippet"]))
+        shown = ("", "") if hit["document_id"] == last else (hit["name"], hit["doc_type"] or "")
+        table.add_row(*map(one_line, shown), str(hit["page_number"] or ""), marked(hit["snippet"]))
+        last = hit["document_id"]
     return table
 
 

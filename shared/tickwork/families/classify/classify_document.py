@@ -37,7 +37,7 @@ def read(document_id: UUID, connection: Connection) -> Seen:
     document = connection.execute("select * from public.documents where id = %s", [document_id]).fetchone()
     if document is None:
         raise Permanent("There is no such document", code="DOCUMENT_MISSING")
-    chunks = connection.execute(FIRST_CHUNKS, {"document_id": document_id, "longest": MAX_TEXT_LENGTH}).fetchall()
+    chunks = connection.execute(FIRST_CHUNKS, {**document, "longest": MAX_TEXT_LENGTH}).fetchall()
     if not chunks:
         raise Permanent("The document has no text. Extract it first", code="NOT_EXTRACTED")
     return look(document, document["sha256"], [row["text"] for row in chunks], connection)
@@ -49,7 +49,8 @@ FIRST_CHUNKS = """
     from (
       select text, chunk_index, sum(length(text)) over (order by chunk_index) - length(text) as before
       from public.document_chunks
-      where document_id = %(document_id)s
+      where tenant_id = %(tenant_id)s
+        and document_id = %(id)s
       order by chunk_index
       limit 2000
     ) as chunk
