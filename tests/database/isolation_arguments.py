@@ -164,9 +164,10 @@ def of_documents(target: Target) -> dict[str, str]:
         # A row with the lexeme to look for, as a whole word: nothing is found by parts of words.
         "sought:tickwork.search_queries": f"""({search},,"{{""{search}""}}",{{0}},)""",
         "terms": array(search),
-        "excluded": search,
+        "excluded": "nothing",
         "barred": "{}",
-        "hits": array(f"({target.document},0,1)"),
+        "chunk_index": "0",
+        "rank": "1",
     }
 
 

@@ -8,6 +8,8 @@ from rich.text import Text
 
 from tickwork.cli.output import one_line, plain_table, printable
 
+MAX_LISTED = 5
+
 
 def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> Table:
     columns = ("document", "text", "type", "confidence", "pages", "chunks", "note")
@@ -16,7 +18,6 @@ def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> 
         state = row["extraction_status"] or "not requested"
         colour = {"done": "green", "failed": "red", "running": "yellow"}.get(state, "cyan")
         sure = "" if row["doc_type_confidence"] is None else f"{row['doc_type_confidence']:.0%}"
-        error = row["error_code"] or "" if state == "failed" else ""
         table.add_row(
             *([str(row["id"])] if with_ids else []),
             one_line(row["name"]),
@@ -25,9 +26,29 @@ def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> 
             sure,
             shown(row["page_count"]),
             shown(row["chunk_count"]),
-            one_line(error),
+            one_line(note_of(row)),
         )
     return table
+
+
+def note_of(row: dict[str, Any]) -> str:
+    """Why there is no text, or what of the document is missing in it."""
+    if row["extraction_status"] == "failed":
+        return row["error_code"] or ""
+    missing = row["not_read"] or {}
+    notes = []
+    if pages := missing.get("pages"):
+        notes.append(f"no text on page {few(pages)}")
+    if names := missing.get("attachments"):
+        notes.append(f"not read: {few(names)}")
+    if count := missing.get("characters"):
+        notes.append(f"{count} characters cut")
+    return "; ".join(notes)
+
+
+def few(values: Sequence[object]) -> str:
+    more = f" and {len(values) - MAX_LISTED} more" if len(values) > MAX_LISTED else ""
+    return ", ".join(map(str, values[:MAX_LISTED])) + more
 
 
 def shown(number: int | None) -> str:

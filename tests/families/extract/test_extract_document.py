@@ -3,14 +3,17 @@
 import json
 import threading
 import unicodedata
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from sample_paper import Paper
 from tests.world import World
 from tests.world.waiting import PATIENCE
+from tickwork.cli.document_tables import note_of
 from tickwork.families.extract import extract_document
 from tickwork.families.extract.chunks import MAX_CHUNK_LENGTH, chunks_of
 from tickwork.families.extract.elements import element
@@ -67,6 +70,7 @@ def test_a_file_becomes_chunks_an_extraction_and_a_type(office: Office) -> None:
 
     chunks = office.chunks(id)
     result = {"page_count": 1, "element_count": 4, "chunk_count": 4, "doc_type": "termination"}
+    result |= {"not_read": {"pages": [], "attachments": [], "characters": 0}}
     assert (job.status, job.result) == ("done", result)
     assert [(chunk["element_type"], chunk["text"]) for chunk in chunks] == [
         ("Title", "Kündigung"),
@@ -86,6 +90,37 @@ def test_a_file_becomes_chunks_an_extraction_and_a_type(office: Office) -> None:
         "node": "tenancies/terminations",
     }
     assert office.world.value("select count(*) from jobs") == 1
+
+
+def test_what_was_not_read_is_named_in_the_result_and_in_the_overview(office: Office) -> None:
+    paper = Paper()
+    for number in range(1, 6):
+        paper.turn_page()
+        if number in (1, 4):
+            paper.paragraph("Die Miete ist monatlich im Voraus zu zahlen.")
+    mail = EmailMessage()
+    mail["Subject"] = "x" * 1_200
+    mail.set_content("Anbei der Vertrag.")
+    mail.add_attachment(paper.bytes(), maintype="application", subtype="pdf", filename="Vertrag.pdf")
+    for number in range(52):
+        mail.add_attachment(b"?", maintype="image", subtype="png", filename=f"{number}.png")
+
+    scanned, sent = office.add("Vertrag.pdf", paper.bytes()), office.add("Vertrag.eml", mail.as_bytes())
+    results = [office.extract(id).result for id in (scanned, sent)]
+
+    blank = [number for number in range(1, 7) if number not in (2, 5)]
+    names = [f"{number}.png" for number in range(50)]
+    expected = [
+        {"pages": blank, "attachments": [], "characters": 0},
+        {"pages": [number + 1 for number in blank], "attachments": [*names, "and 2 more"], "characters": 200},
+    ]
+    assert [result and result["not_read"] for result in results] == expected
+    rows = {row["id"]: row for row in office.documents.overview(office.tenant)}
+    assert [rows[id]["not_read"] for id in (scanned, sent)] == expected
+    assert note_of(rows[scanned]) == "no text on page 1, 3, 4, 6"
+    assert note_of(rows[sent]) == (
+        "no text on page 2, 4, 5, 7; not read: 0.png, 1.png, 2.png, 3.png, 4.png and 46 more; 200 characters cut"
+    )
 
 
 def test_the_elements_are_kept_in_the_vault(office: Office) -> None:

@@ -74,10 +74,15 @@ class Elements:
 
 @dataclass(frozen=True)
 class Extracted:
-    """Everything that an engine found in a file, in reading order."""
+    """Everything that an engine found in a file, in reading order, and what of it was not read.
+
+    `left_out` are the names of attached files, `cut` is the number of characters.
+    """
 
     elements: Elements
     page_count: int
+    left_out: tuple[str, ...] = ()
+    cut: int = 0
 
 
 def element(type: str, text: str, position: int, **metadata: object) -> Element:

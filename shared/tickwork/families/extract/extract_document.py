@@ -29,6 +29,8 @@ MAX_FILE_BYTES = 50_000_000
 STORING_SECONDS = 15.0
 # A file that takes the local engine longer is a bomb, or as good as one.
 LOCAL_SECONDS = 120.0
+# Of attachments that were not read.
+MAX_NAMES = 50
 
 
 class Payload(BaseModel):
@@ -36,11 +38,20 @@ class Payload(BaseModel):
     engine: Engine | None = None
 
 
+class NotRead(BaseModel):
+    """Pages without text beside pages with text, attached files that were not read to their end, characters cut."""
+
+    pages: list[int] = []
+    attachments: list[str] = []
+    characters: int = 0
+
+
 class Result(BaseModel):
     page_count: int
     element_count: int
     chunk_count: int
     doc_type: str
+    not_read: NotRead
 
 
 def extract_document(payload: Payload, tools: Tools) -> Done:
@@ -67,6 +78,7 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
         element_count=len(extracted.elements),
         chunk_count=chunk_count,
         doc_type=doc_type_of(task.document, seen),
+        not_read=not_read(extracted),
     )
     return Done(
         result,
@@ -86,6 +98,15 @@ def opening(elements: Elements) -> list[str]:
 def doc_type_of(document: dict[str, Any], seen: classifier.Seen) -> str:
     """A type that a member has set stays."""
     return str(document["doc_type"]) if document["doc_type_source"] == "member" else seen[1].doc_type
+
+
+def not_read(extracted: Extracted) -> NotRead:
+    with_text = {each["metadata"].get("page_number", 1) for each in extracted.elements}
+    pages = [number for number in range(1, extracted.page_count + 1) if number not in with_text]
+    names = list(extracted.left_out[:MAX_NAMES])
+    if more := len(extracted.left_out) - len(names):
+        names.append(f"and {more} more")
+    return NotRead(pages=pages, attachments=names, characters=extracted.cut)
 
 
 def follow_up(type: str, document_id: UUID) -> FollowUp:
