@@ -12,6 +12,8 @@ create table public.documents (
   doc_type text,
   doc_type_confidence double precision,
   doc_type_source text,
+  doc_type_runner_up text,
+  doc_type_runner_up_confidence double precision,
   node text,
   created_by uuid default tickwork.caller_id(),
   created_at timestamptz not null default clock_timestamp(),
@@ -36,6 +38,8 @@ comment on column public.documents.vault_path is
 comment on column public.documents.sha256 is 'Of the file''s bytes; filled in by the extraction if it is missing.';
 comment on column public.documents.doc_type is
   'A key of document_types. A type set by a member overrides the classifier.';
+comment on column public.documents.doc_type_runner_up is
+  'The type that the classifier found next best, or better but not probable enough where doc_type is other.';
 comment on column public.documents.node is 'The folder where the document belongs.';
 
 create index documents_of_a_tenant on public.documents (tenant_id, created_at, id);

@@ -17,18 +17,27 @@ def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> 
     for row in rows:
         state = row["extraction_status"] or "not requested"
         colour = {"done": "green", "failed": "red", "running": "yellow"}.get(state, "cyan")
-        sure = "" if row["doc_type_confidence"] is None else f"{row['doc_type_confidence']:.0%}"
         table.add_row(
             *([str(row["id"])] if with_ids else []),
             one_line(row["name"]),
             Text(state, colour),
             one_line(row["doc_type"] or ""),
-            sure,
+            one_line(confidence_of(row)),
             shown(row["page_count"]),
             shown(row["chunk_count"]),
             one_line(note_of(row)),
         )
     return table
+
+
+def confidence_of(row: dict[str, Any]) -> str:
+    """How sure the classifier is, and of which type it would be otherwise."""
+    if row["doc_type_confidence"] is None:
+        return ""
+    runner_up = row["doc_type_runner_up"]
+    return f"{row['doc_type_confidence']:.0%}" + (
+        f" ({runner_up} {row['doc_type_runner_up_confidence']:.0%})" if runner_up else ""
+    )
 
 
 def note_of(row: dict[str, Any]) -> str:

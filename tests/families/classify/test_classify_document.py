@@ -7,6 +7,7 @@ import pytest
 
 from tests.families.extract.test_extract_document import Office
 from tests.families.extract.test_extract_document import office as office  # a fixture
+from tickwork.cli.document_tables import confidence_of
 from tickwork.families.classify.classify_document import CLASSIFY_DOCUMENT
 from tickwork.jobs.rows import Job
 from tickwork.runtime.deadline import Deadline
@@ -44,6 +45,19 @@ def test_a_lease_is_taken_for_a_lease_and_put_where_leases_are(office: Office) -
     assert job.result is not None
     assert document["node"] == job.result["suggested_node"] is not None
     assert document["doc_type_confidence"] == job.result["confidence"] > 0.5
+    runner_up = document["doc_type_runner_up"], document["doc_type_runner_up_confidence"]
+    assert runner_up == (job.result["runner_up"], job.result["runner_up_confidence"])
+    assert runner_up[0] not in (None, "lease")
+    assert confidence_of(document).endswith(f"% ({runner_up[0]} {runner_up[1]:.0%})")
+
+
+def test_a_type_that_a_member_has_set_has_no_runner_up(office: Office) -> None:
+    id = classified(office, "Mietvertrag.md", LEASE)
+
+    corrected = office.documents.correct_document_type(id, "invoice")
+
+    assert (corrected["doc_type_runner_up"], corrected["doc_type_runner_up_confidence"]) == (None, None)
+    assert confidence_of(corrected) == "100%"
 
 
 def test_what_says_nothing_is_other(office: Office) -> None:

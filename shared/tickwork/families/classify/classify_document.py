@@ -9,7 +9,7 @@ from tickwork.errors import Permanent
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
-from tickwork.tools.classifier.documents import Seen, look, store
+from tickwork.tools.classifier.documents import Seen, as_result, look, store
 from tickwork.tools.classifier.words import MAX_TEXT_LENGTH
 
 
@@ -20,6 +20,8 @@ class Payload(BaseModel):
 class Result(BaseModel):
     doc_type: str
     confidence: float
+    runner_up: str | None
+    runner_up_confidence: float | None
     suggested_node: str | None
 
 
@@ -28,7 +30,7 @@ def classify_document(payload: Payload, tools: Tools) -> Done:
     _, found = seen
     tools.log("classify", doc_type=found.doc_type, confidence=round(found.confidence, 2), because=found.reasons)
     return Done(
-        Result(doc_type=found.doc_type, confidence=found.confidence, suggested_node=found.suggested_node),
+        Result(**as_result(found)),
         writes=[partial(store, payload.document_id, tools.tenant_id, seen)],
     )
 
@@ -40,14 +42,14 @@ def read(document_id: UUID, connection: Connection) -> Seen:
     chunks = connection.execute(FIRST_CHUNKS, {**document, "longest": MAX_TEXT_LENGTH}).fetchall()
     if not chunks:
         raise Permanent("The document has no text. Extract it first", code="NOT_EXTRACTED")
-    return look(document, document["sha256"], [row["text"] for row in chunks], connection)
+    return look(document, document["sha256"], [(row["element_type"], row["text"]) for row in chunks], connection)
 
 
-# The same as `opening`, without reading the rest.
+# As much as the classifier looks at: the first pages show what type of document it is.
 FIRST_CHUNKS = """
-    select text
+    select element_type, text
     from (
-      select text, chunk_index, sum(length(text)) over (order by chunk_index) - length(text) as before
+      select element_type, text, chunk_index, sum(length(text)) over (order by chunk_index) - length(text) as before
       from public.document_chunks
       where tenant_id = %(tenant_id)s
         and document_id = %(id)s

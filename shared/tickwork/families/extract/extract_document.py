@@ -72,7 +72,8 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
             raise Permanent("The file contains no text. A scan needs an engine that reads images", code="NO_TEXT")
         tools.progress(0.92, "storing the text")
         save_elements(vault, tools.tenant_id, payload.document_id, extracted.elements)
-    seen = tools.under_lease(partial(classifier.look, task.document, sha256, opening(extracted.elements)))
+    pieces = ((chunk.element["type"], chunk.text) for chunk in chunks_of(extracted.elements))
+    seen = tools.under_lease(partial(classifier.look, task.document, sha256, pieces))
     result = Result(
         page_count=extracted.page_count,
         element_count=len(extracted.elements),
@@ -89,10 +90,6 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
         ],
         follow_ups=[follow_up(type, payload.document_id) for type in task.follow_ups],
     )
-
-
-def opening(elements: Elements) -> list[str]:
-    return classifier.opening(chunk.text for chunk in chunks_of(elements))
 
 
 def doc_type_of(document: dict[str, Any], seen: classifier.Seen) -> str:

@@ -7,27 +7,15 @@ from uuid import UUID
 from tickwork.jobs.connection import Connection
 from tickwork.tools.classifier.model import Classification, classify
 from tickwork.tools.classifier.stored import examples_of, remember_words, types_of
-from tickwork.tools.classifier.words import MAX_TEXT_LENGTH, words_of
+from tickwork.tools.classifier.words import Piece, words_of
 from tickwork.tools.events import emit_held_event
 
 Seen = tuple[list[str], Classification]
 
 
-def opening(texts: Iterable[str]) -> list[str]:
-    """As many of the texts as the classifier looks at: the first pages show what type of document it is."""
-    taken: list[str] = []
-    left = MAX_TEXT_LENGTH
-    for text in texts:
-        taken.append(text)
-        left -= len(text)
-        if left <= 0:
-            break
-    return taken
-
-
-def look(document: Mapping[str, Any], sha256: str | None, texts: Iterable[str], connection: Connection) -> Seen:
+def look(document: Mapping[str, Any], sha256: str | None, pieces: Iterable[Piece], connection: Connection) -> Seen:
     """What was seen of the document, and what it is: by its words, or because a member said so of the same file."""
-    words = words_of("\n".join(texts), document["name"])
+    words = words_of(pieces, document["name"])
     same_file = {"id": document["id"], "tenant_id": document["tenant_id"], "sha256": sha256}
     if known := connection.execute(SAME_FILE, same_file).fetchone():
         return words, Classification(known["doc_type"], 1.0, known["node"], ("a member set it for the same file",))
@@ -51,10 +39,20 @@ def store(document_id: UUID, tenant_id: UUID, seen: Seen, connection: Connection
     """Record the type, unless a member has set one, and tell subscribers."""
     words, found = seen
     remember_words(connection, tenant_id, document_id, words)
-    told = {"doc_type": found.doc_type, "confidence": found.confidence, "suggested_node": found.suggested_node}
-    connection.execute(STORE_TYPE, {**told, "document_id": document_id})
-    told = {"document_id": str(document_id), **told}
+    told = {"document_id": str(document_id), **as_result(found)}
+    connection.execute(STORE_TYPE, told)
     emit_held_event(connection, "document.classified", f"document:{document_id}", told)
+
+
+def as_result(found: Classification) -> dict[str, Any]:
+    runner_up, share = found.runner_up or (None, None)
+    return {
+        "doc_type": found.doc_type,
+        "confidence": found.confidence,
+        "runner_up": runner_up,
+        "runner_up_confidence": share,
+        "suggested_node": found.suggested_node,
+    }
 
 
 # A type set by a member stays, and so does a folder chosen by somebody.
@@ -64,6 +62,8 @@ STORE_TYPE = """
       doc_type = %(doc_type)s,
       doc_type_confidence = %(confidence)s,
       doc_type_source = 'classifier',
+      doc_type_runner_up = %(runner_up)s,
+      doc_type_runner_up_confidence = %(runner_up_confidence)s,
       node = case
         when node is null or node in (select node from public.document_types where key = documents.doc_type)
         then %(suggested_node)s
