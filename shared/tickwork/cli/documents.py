@@ -84,7 +84,7 @@ def sign_document(
     seconds: Annotated[int, typer.Option(help="How long the URL is valid, at most 86400.")] = 300,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Print a URL with which anybody can read the file of a document, for a while."""
+    """Print a URL that opens a document for a while."""
     vault = connect.chosen_vault()
     print(connect.client(database_url).documents.sign_document(vault, arguments.document_id(document_id), seconds))
 
