@@ -18,10 +18,10 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from tickwork.families.classify.evaluate import TYPES_FILE, Sample, read_corpus
-from tickwork.families.classify.model import OTHER, haystacks, loudness, probabilities
-from tickwork.families.classify.words import words_of
+from tickwork.families.classify.evaluate import TYPES_FILE, Sample, pieces_of, read_corpus
 from tickwork.shipped import MIGRATIONS
+from tickwork.tools.classifier.model import OTHER, haystack_of, loudness, probabilities
+from tickwork.tools.classifier.words import words_of
 
 HERE = Path(__file__).parent
 LEVELS = {"strong": 2.5, "fair": 1.2, "weak": 0.5, "against": -1.0}
@@ -72,8 +72,8 @@ def prior_of(written: Mapping[str, Any]) -> Weights:
 def seen(samples: Sequence[Sample], prior: Weights) -> list[Seen]:
     documents = []
     for sample in samples:
-        text, headings = haystacks(words_of(sample.text, sample.name))
-        heard = {term: loudness(term, text, headings) for term in prior}
+        haystack = haystack_of(words_of(pieces_of(sample.text), sample.name))
+        heard = {term: loudness(term, haystack) for term in prior}
         documents.append(Seen(sample.doc_type, {term: loud for term, loud in heard.items() if loud}))
     return documents
 

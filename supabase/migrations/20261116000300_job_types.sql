@@ -93,7 +93,7 @@ comment on column public.job_types.max_running_per_tenant is 'How many of these 
 comment on column public.job_types.starts_per_minute is
   'How many jobs of the type one tenant may start per minute: all of them at once after a quiet minute, then evenly.';
 comment on column public.job_types.follow_ups is
-  'Types of the follow-up jobs that its handler enqueues when it is done, such as classify_document.';
+  'Types of the follow-up jobs that its handler enqueues when it is done. extract_document passes on the document_id.';
 comment on column public.job_types.is_active is
   'An inactive type takes no new jobs; those already queued still run.';
 

@@ -12,6 +12,8 @@ create table public.documents (
   doc_type text,
   doc_type_confidence double precision,
   doc_type_source text,
+  doc_type_runner_up text,
+  doc_type_runner_up_confidence double precision,
   node text,
   created_by uuid default tickwork.caller_id(),
   created_at timestamptz not null default clock_timestamp(),
@@ -36,6 +38,8 @@ comment on column public.documents.vault_path is
 comment on column public.documents.sha256 is 'Of the file''s bytes; filled in by the extraction if it is missing.';
 comment on column public.documents.doc_type is
   'A key of document_types. A type set by a member overrides the classifier.';
+comment on column public.documents.doc_type_runner_up is
+  'The type that the classifier found next best, or better but not probable enough where doc_type is other.';
 comment on column public.documents.node is 'The folder where the document belongs.';
 
 create index documents_of_a_tenant on public.documents (tenant_id, created_at, id);
@@ -81,23 +85,28 @@ comment on column public.extractions.consent_given_at is
   'When somebody agreed to send the document to the third party behind the engine. Without consent it is not sent.';
 
 create index extractions_of_a_document on public.extractions (document_id, created_at);
+-- For the foreign key of chunks, which includes the tenant and the document.
+create unique index extractions_of_their_document on public.extractions (tenant_id, document_id, id);
 create index extractions_by_job on public.extractions (job_id);
 
 create trigger note_update before update on public.extractions
 for each row execute function tickwork.note_update();
 
 create table public.document_chunks (
-  document_id uuid not null,
-  chunk_index integer not null,
+  id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
+  document_id uuid not null,
   extraction_id uuid not null,
+  chunk_index integer not null,
   page_number integer,
   element_type text not null,
   text text not null,
   metadata jsonb not null default '{}',
-  primary key (document_id, chunk_index),
-  constraint document_is_the_tenants_own foreign key (tenant_id, document_id)
-    references public.documents (tenant_id, id) on delete cascade
+  created_at timestamptz not null default clock_timestamp(),
+  constraint chunk_index_is_unique_in_its_document unique (tenant_id, document_id, chunk_index),
+  -- An extraction belongs to a document of the tenant, so its chunks do.
+  constraint extraction_is_the_documents_own foreign key (tenant_id, document_id, extraction_id)
+    references public.extractions (tenant_id, document_id, id) on delete cascade
 );
 
 comment on table public.document_chunks is

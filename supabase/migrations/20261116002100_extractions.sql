@@ -201,7 +201,8 @@ select
   latest.error_message,
   jobs.progress,
   jobs.progress_message,
-  (latest.result_json ->> 'chunk_count')::integer as chunk_count
+  (latest.result_json ->> 'chunk_count')::integer as chunk_count,
+  latest.result_json -> 'not_read' as not_read
 from public.documents
 left join lateral (
   select *

@@ -70,13 +70,12 @@ comment on function tickwork.search_terms is
 
 create type tickwork.search_queries as (
   -- What hits match: by whole words only, or by parts of words too.
-  by_words tsquery,
-  by_parts tsquery,
-  -- The same without the excluded words, for ranking.
   words tsquery,
   parts tsquery,
-  -- Each word or phrase by itself, if all of them are wanted.
+  -- Each word or phrase that is wanted, and the alternative that it belongs to.
   terms tsquery[],
+  alternatives bigint[],
+  -- What no document that is found has.
   excluded tsquery
 );
 
@@ -107,7 +106,6 @@ begin atomic
     select
       operands.alternative,
       operands.is_excluded,
-      case when operands.is_excluded then '!' else '' end as sign,
       string_agg(concat(operands.distance_before, '(', operands.words, ')'), '' order by operands.place) as words,
       string_agg(
         concat(operands.distance_before, '(', operands.words, operands.parts, ')'), '' order by operands.place
@@ -115,31 +113,24 @@ begin atomic
     from operands
     group by operands.number, operands.alternative, operands.is_excluded
   ),
+  wanted as (
+    select distinct phrases.alternative, phrases.words, phrases.parts
+    from phrases
+    where not phrases.is_excluded
+  ),
   alternatives as (
     select
-      string_agg(concat(phrases.sign, '(', phrases.words, ')'), '&') as by_words,
-      string_agg(concat(phrases.sign, '(', phrases.parts, ')'), '&') as by_parts,
-      string_agg(concat('(', phrases.words, ')'), '&') filter (where not phrases.is_excluded) as words,
-      string_agg(concat('(', phrases.parts, ')'), '&') filter (where not phrases.is_excluded) as parts
-    from phrases
-    group by phrases.alternative
-    -- A query that only excludes words would match everything else.
-    having not bool_and(phrases.is_excluded)
+      string_agg(concat('(', wanted.words, ')'), '&') as words,
+      string_agg(concat('(', wanted.parts, ')'), '&') as parts
+    from wanted
+    group by wanted.alternative
   )
   select
-    string_agg(concat('(', alternatives.by_words, ')'), '|')::tsquery,
-    string_agg(concat('(', alternatives.by_parts, ')'), '|')::tsquery,
     string_agg(concat('(', alternatives.words, ')'), '|')::tsquery,
     string_agg(concat('(', alternatives.parts, ')'), '|')::tsquery,
-    (
-      select array_agg(phrases.parts::tsquery) filter (where not phrases.is_excluded)
-      from phrases
-      having count(distinct phrases.alternative) = 1
-    ),
-    (
-      select string_agg(concat('(', phrases.words, ')'), '|') filter (where phrases.is_excluded)
-      from phrases
-    )::tsquery
+    (select array_agg(wanted.parts::tsquery order by wanted.alternative, wanted.parts) from wanted),
+    (select array_agg(wanted.alternative order by wanted.alternative, wanted.parts) from wanted),
+    (select string_agg(concat('(', phrases.words, ')'), '|') from phrases where phrases.is_excluded)::tsquery
   from alternatives;
 end;
 

@@ -53,7 +53,7 @@ create table public.document_words (
   words text[] not null,
   constraint document_is_the_tenants_own foreign key (tenant_id, document_id)
     references public.documents (tenant_id, id) on delete cascade,
-  constraint words_are_at_most_600 check (cardinality(words) <= 600)
+  constraint words_are_at_most_800 check (cardinality(words) <= 800)
 );
 
 comment on table public.document_words is 'What the classifier saw of each document, to compare later ones with it.';
@@ -130,6 +130,8 @@ begin
     doc_type = chosen.key,
     doc_type_source = 'member',
     doc_type_confidence = 1,
+    doc_type_runner_up = null,
+    doc_type_runner_up_confidence = null,
     node = coalesce(chosen.node, documents.node)
   where documents.id = document.id
   returning documents.* into document;
@@ -153,8 +155,4 @@ select tickwork.open_verbs('service_role', array['is_evidence']);
 select tickwork.open_verbs('authenticated, service_role', array['correct_document_type']);
 
 insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
-values ('classify_document', 'classify', 'Find out what kind of document it is', 60, 'member');
-
-update public.job_types
-set follow_ups = array['classify_document']
-where job_types.key = 'extract_document';
+values ('classify_document', 'classify', 'Find out again what kind of document it is', 60, 'member');

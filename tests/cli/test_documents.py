@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -70,7 +71,9 @@ def test_files_are_uploaded_read_classified_and_found(world: World, ask: Ask, va
     found = ask("search", "kaution", "--tenant", "acme").stdout
     assert "mietvertrag" in found
     assert "Kaution" in found
-    hits = answer(ask("search", "kaution -tierhaltung", "--tenant", "acme", "--json"))
+    grouped = ask("search", "mieter", "--tenant", "acme").stdout
+    assert grouped.count("mietvertrag-hauptstrasse-17.pdf") == 1 < len(grouped.splitlines()) - 1
+    hits = answer(ask("search", "kaution -eigentümerversammlung", "--tenant", "acme", "--json"))
     assert {hit["document_id"] for hit in hits} == {lines[0]["document_id"]}
 
 
@@ -113,6 +116,21 @@ def test_a_correction_is_kept(world: World, ask: Ask, vault: str, workers: None)
         "doc_type_source": "member",
     }
     assert "there is no document type 'poem'" in refusal(ask("documents", "correct", id, "poem"))
+
+
+def test_a_signed_url_leads_to_the_file(world: World, ask: Ask, vault: str) -> None:
+    world.tenant("acme")
+    added = ask("documents", "add", sample("rechnung"), "--tenant", "acme", "--wait", "0", TICKWORK_VAULT_URL=vault)
+    id = str(world.value("select id from documents"))
+
+    printed = ask("documents", "url", id, "--seconds", "60", TICKWORK_VAULT_URL=vault)
+
+    assert added.returncode == 1
+    with urlopen(printed.stdout.strip()) as file:
+        assert file.read() == Path(sample("rechnung")).read_bytes()
+    assert "it must be 1 to 86400" in refusal(
+        ask("documents", "url", id, "--seconds", "86401", TICKWORK_VAULT_URL=vault)
+    )
 
 
 def test_what_is_wrong_is_named(world: World, ask: Ask, vault: str) -> None:

@@ -162,7 +162,12 @@ def of_documents(target: Target) -> dict[str, str]:
         "search": NULL,
         "marks": array("secret"),
         # A row with the lexeme to look for, as a whole word: nothing is found by parts of words.
-        "sought:tickwork.search_queries": f"""({search},,{search},,"{{""{search}""}}",)""",
+        "sought:tickwork.search_queries": f"""({search},,"{{""{search}""}}",{{0}},)""",
+        "terms": array(search),
+        "excluded": "nothing",
+        "barred": "{}",
+        "chunk_index": "0",
+        "rank": "1",
     }
 
 

@@ -10,10 +10,15 @@ from psycopg.types.json import Jsonb
 from tests.world import World
 from tickwork.database.connection import Connection
 from tickwork.families.classify.evaluate import shipped_types
-from tickwork.families.classify.model import classify
-from tickwork.families.classify.stored import examples_of, remember_words, types_of
-from tickwork.families.classify.words import words_of
 from tickwork.shipped import MIGRATIONS
+from tickwork.tools.classifier.model import classify
+from tickwork.tools.classifier.stored import examples_of, remember_words, types_of
+from tickwork.tools.classifier.words import words_of
+
+
+def seen(text: str, name: str) -> list[str]:
+    return words_of([("NarrativeText", text)], name)
+
 
 CORRECT = "select * from public.correct_document_type(%s, %s)"
 
@@ -145,7 +150,7 @@ def test_a_tenants_own_type_is_classified_by_its_evidence(world: World) -> None:
     tenant, other = world.tenant(), world.tenant("other")
     own_type(world, tenant, "parking_permit", parkausweis=8)
     own_type(world, tenant, "invoice", node="bills", faktura=8)
-    permit, bill = words_of("Parkausweis für Stellplatz 4", "a.pdf"), words_of("Faktura zum Vertrag", "b.pdf")
+    permit, bill = seen("Parkausweis für Stellplatz 4", "a.pdf"), seen("Faktura zum Vertrag", "b.pdf")
 
     own = types_of(worker_for(world, tenant), tenant)
     others = types_of(worker_for(world, other), other)
@@ -238,7 +243,7 @@ def test_the_worker_remembers_words_for_its_tenant_only(world: World) -> None:
 
 def test_corrections_teach_their_tenant_and_no_other(world: World) -> None:
     tenant, other = world.tenant(), world.tenant("other")
-    words = words_of("Leistungsbericht Objektbetreuung Kranich, Kolonne B, Einzug wie vereinbart", "lv.pdf")
+    words = seen("Leistungsbericht Objektbetreuung Kranich, Kolonne B, Einzug wie vereinbart", "lv.pdf")
     document_id = document(world, tenant)
     remember_words(world.admin, tenant, document_id, words)
     correct(world.member_of(tenant), document_id, "invoice")

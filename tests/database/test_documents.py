@@ -1,6 +1,8 @@
 """Documents and their extractions: who sees and asks for what, and what it may cost."""
 
+from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 from uuid import UUID, uuid4
 
 import psycopg
@@ -9,6 +11,7 @@ import pytest
 from tests.world import World
 from tickwork.client.documents import Documents
 from tickwork.errors import InvalidRequest, NoSuchDocument
+from tickwork.tools.vault import open_vault
 
 
 def document(world: World, tenant: UUID, **columns: Any) -> UUID:
@@ -175,3 +178,66 @@ def test_with_a_tenant_its_documents_and_their_text_are_gone(world: World, docum
     world.run("delete from organizations where id = %s", tenant)
 
     assert world.rows("select from documents union all select from extractions union all select from jobs") == []
+
+
+def test_a_chunk_belongs_to_an_extraction_of_its_own_document(world: World) -> None:
+    tenant, other = world.tenant(), world.tenant("other")
+    mine, second, foreign = document(world, tenant), document(world, tenant), document(world, other)
+    made = "insert into extractions (tenant_id, document_id, engine) values (%s, %s, 'local') returning id"
+    extractions = {id: world.value(made, of, id) for of, id in ((tenant, mine), (tenant, second), (other, foreign))}
+    insert = (
+        "insert into document_chunks (tenant_id, document_id, extraction_id, chunk_index, element_type, text) "
+        "values (%s, %s, %s, 0, 'Title', 'x') returning id, created_at"
+    )
+
+    for extraction in (extractions[second], extractions[foreign], uuid4()):
+        with pytest.raises(psycopg.errors.ForeignKeyViolation):
+            world.row(insert, tenant, mine, extraction)
+    chunk = world.row(insert, tenant, mine, extractions[mine])
+
+    assert chunk["created_at"] <= world.value("select clock_timestamp()")
+    assert world.value("select document_id from document_chunks where id = %s", chunk["id"]) == mine
+    world.run("delete from documents where id = %s", mine)
+    assert world.rows("select from document_chunks") == []
+
+
+SIGNED = "select tenant_id, vault_path from sign_document(%s, %s)"
+
+
+def test_a_member_may_have_a_document_of_his_tenant_signed_and_no_other(world: World) -> None:
+    tenant, other = world.tenant(), world.tenant("other")
+    mine, foreign = document(world, tenant), document(world, other)
+    member = world.member_of(tenant)
+
+    (signed,) = member.execute(SIGNED, [mine, 86400]).fetchall()
+
+    assert signed["tenant_id"] == tenant
+    assert signed["vault_path"] == world.value("select vault_path from documents where id = %s", mine)
+    for id in (foreign, uuid4(), None):
+        with pytest.raises(psycopg.Error) as refused:
+            member.execute(SIGNED, [id, 60])
+        assert refused.value.sqlstate == "TWDOC"
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        world.connect("anon").execute(SIGNED, [mine, 60])
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 86401, None])
+def test_a_url_is_not_signed_for_longer_than_a_day(world: World, documents: Documents, seconds: Any) -> None:
+    id = document(world, world.tenant())
+
+    with pytest.raises(InvalidRequest, match="it must be 1 to 86400"):
+        documents.sign_document(("file:/nowhere", None), id, seconds)
+
+
+def test_the_url_is_that_of_the_document_in_its_tenants_part_of_the_vault(
+    world: World, documents: Documents, tmp_path: Path
+) -> None:
+    vault = f"file:{tmp_path}"
+    tenant = world.tenant()
+    (tmp_path / "letter.txt").write_text("Dear tenant")
+    id = documents.add(open_vault(vault, tenant), tenant, tmp_path / "letter.txt")["id"]
+
+    url = documents.sign_document((vault, None), id)
+
+    with urlopen(url) as file:
+        assert file.read() == b"Dear tenant"

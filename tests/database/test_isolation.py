@@ -403,7 +403,9 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
         keys["tenant_id"] = str(scene.value("select id from public.organizations where name = %s", lacking))
     row = {**found[0]["row"], **keys}
     row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
-    row |= {"document_id": str(target.spare), "event_id": str(target.event)}
+    # A chunk belongs to the document of its extraction.
+    of = target.document if name == "public.document_chunks" else target.spare
+    row |= {"document_id": str(of), "event_id": str(target.event)}
     row |= {"vault_path": f"tenant/{target.tenant}/{uuid4()}"}
     names = {"public.jobs": CLIENT_COLUMNS, "public.documents": DOCUMENT_COLUMNS}.get(name, ", ".join(columns))
     copy = f"select {names} from jsonb_populate_record(null::{name}, %(row)s)"

@@ -21,7 +21,7 @@ MAY_EXECUTE = {
         public.list_jobs tickwork.list_jobs public.queue_summary tickwork.count_jobs
         public.explain_job tickwork.explain_job
         public.estimate_extraction public.request_extraction tickwork.request_extraction tickwork.estimated_pages
-        tickwork.extraction_engine
+        tickwork.extraction_engine public.sign_document
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook

@@ -40,14 +40,17 @@ def store(world: World, tenant: UUID, texts: list[str], doc_type: str | None = N
     )
     world.run(
         """
+        with extraction as (
+          insert into extractions (tenant_id, document_id, engine) values (%s, %s, 'local') returning *
+        )
         insert into document_chunks
           (document_id, tenant_id, extraction_id, chunk_index, page_number, element_type, text)
-        select %s, %s, gen_random_uuid(), number - 1, number,
+        select document_id, tenant_id, extraction.id, number - 1, number,
           case when text like '# %%' then 'Title' else 'NarrativeText' end, ltrim(text, '# ')
-        from unnest(%s::text[]) with ordinality as chunk(text, number)
+        from extraction, unnest(%s::text[]) with ordinality as chunk(text, number)
         """,
-        document,
         tenant,
+        document,
         texts,
     )
     return document
@@ -160,12 +163,17 @@ def test_a_word_counts_more_where_there_are_few(world: World, tenant: UUID) -> N
         ('"Fristen von drei Monat"', [1]),
         ('"drei Frist"', []),
         ("frist monat", [6, 1]),
-        ("frist -mieter", [6]),
-        ("frist -mietern", [6]),
-        ('frist -"drei Monaten zum Ende"', [6]),
+        ("frist -mieter", []),
+        ("frist -mietern", []),
+        ('frist -"drei Monaten zum Ende"', []),
+        ('frist -"drei Ende"', [6, 1]),
+        ("frist -kaution", [6, 1]),
+        ("frist -vertrag", [6, 1]),
         ("invoice or gebühr", [4, 3]),
         ("invoice oder frist mieter", [1, 4]),
-        ("invoice or -frist", [4]),
+        ("invoice or -frist", []),
+        ("invoice or kaution -frist", []),
+        ("kaution frist or invoice gebühr -zahlung", [3, 4]),
         ('"vertrag"', []),
         ("abrechnung -rechnung", [3, 2]),
         ("the frist of drei", [6, 1]),
@@ -303,7 +311,7 @@ def test_a_hit_says_where_it_is(world: World, tenant: UUID) -> None:
         ("Your companies & <b>Gebühr</b>!", "company gebuehr", "Your «companies» & <b>«Gebühr»</b>!"),
         ("<script>alert('Zahlung')</script>", "zahlung", "<script>alert('«Zahlung»')</script>"),
         ("Die «Zahlung» ist «fällig»", "fällig", "Die ‹Zahlung› ist ‹«fällig»›"),
-        ("Die Frist ist keine Zahlung", "frist or mieter -zahlung", "Die «Frist» ist keine Zahlung"),
+        ("Die Frist ist keine Zahlung", "frist or mieter -kaution", "Die «Frist» ist keine Zahlung"),
     ],
 )
 def test_hits_are_marked_in_plain_text(world: World, tenant: UUID, text: str, query: str, snippet: str) -> None:
@@ -370,19 +378,44 @@ def test_a_search_reads_its_own_tenants_part_of_the_index(world: World) -> None:
     tenants = [world.tenant(str(number)) for number in range(20)]
     for each in tenants:
         store(world, each, ["Die Zahlung der Miete"] * 999 + ["Die Kaution"])
+        store(world, each, ["Die Miete am Ahornweg", "Frei"] + ["Das Ende"] * 500)
 
     for member in (world.connect("service_role"), world.member_of(tenants[7])):
-        for query, hits in (("kaution", 1), ("zahlung miete", 999)):
-            plan = explained(world, member, tenants[7], query)
-            scans = [node for node in nodes_of(plan) if node.get("Relation Name") == "document_chunks"]
-            assert {node["Node Type"] for node in scans} == {"Bitmap Heap Scan"}
-            assert max(rows_read(node) for node in scans) == hits
-            indexes = {node["Index Name"] for node in nodes_of(plan) if node["Node Type"] == "Bitmap Index Scan"}
-            assert indexes == {"chunks_by_word"}
+        for query, hits in (
+            ("kaution", 1),
+            # Looked for in one chunk, then word by word to find which is rarer.
+            ("zahlung miete", 999 + 1_000),
+            # It reads the one chunk to leave out its document, then the others: those of that document in vain.
+            ("miete -kaution", 1_000),
+            # The chunks with the words by their index, and those of one document by theirs.
+            ("frei ahornweg", 502),
+        ):
+            nodes = [node for plan in explained(world, member, tenants[7], query) for node in nodes_of(plan)]
+            scans = [node for node in nodes if node.get("Relation Name") == "document_chunks"]
+            assert {node["Node Type"] for node in scans} <= {"Bitmap Heap Scan", "Index Scan"}
+            assert max(rows_read(node) for node in scans) <= hits, query
+            indexes = {node["Index Name"] for node in nodes if "Index Name" in node and "chunk" in node["Index Name"]}
+            assert indexes <= {"chunks_by_word", "chunk_index_is_unique_in_its_document"}
+            assert "chunks_by_word" in indexes
 
 
-def explained(world: World, member: psycopg.Connection[Any], tenant: UUID, query: str) -> dict[str, Any]:
-    """The plan of the one statement that reads chunks, in a function of the owner's."""
+def test_an_excluded_word_is_looked_for_in_so_many_chunks_and_in_the_documents_found(
+    world: World, tenant: UUID
+) -> None:
+    for _ in range(25):
+        store(world, tenant, ["Die Kündigung"] * 1_000)
+    store(world, tenant, ["# Mietvertrag", "Die Wohnung"])
+
+    plans = explained(world, world.connect("service_role"), tenant, "mietvertrag -kündigung")
+
+    scans = [node for plan in plans for node in nodes_of(plan) if node.get("Relation Name") == "document_chunks"]
+    assert max(rows_read(node) for node in scans) == 20_000
+    assert sorted(rows_read(node) for node in scans)[-2] <= 2
+    assert {node["Node Type"] for node in scans} <= {"Bitmap Heap Scan", "Index Scan"}
+
+
+def explained(world: World, member: psycopg.Connection[Any], tenant: UUID, query: str) -> list[dict[str, Any]]:
+    """The plans of the statements that read chunks, in functions of the owner's."""
     plans: list[dict[str, Any]] = []
 
     def note(notice: psycopg.errors.Diagnostic) -> None:
@@ -397,8 +430,7 @@ def explained(world: World, member: psycopg.Connection[Any], tenant: UUID, query
     member.add_notice_handler(note)
     assert member.execute("select from search_chunks(%s, %s)", [tenant, query]).fetchall()
     member.remove_notice_handler(note)
-    (plan,) = plans
-    return dict(plan["Plan"])
+    return [plan["Plan"] for plan in plans]
 
 
 def nodes_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -408,20 +440,20 @@ def nodes_of(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def rows_read(node: dict[str, Any]) -> float:
-    return float(node["Actual Rows"] + node.get("Rows Removed by Filter", 0))
+    return float((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"])
 
 
 def test_what_the_worker_and_the_service_store_is_found(world: World, tenant: UUID, lease: UUID) -> None:
     insert = """
         insert into document_chunks (document_id, tenant_id, extraction_id, chunk_index, element_type, text)
-        values (%s, %s, gen_random_uuid(), %s, 'Title', 'Kaution')
+        select document_id, tenant_id, id, %s, 'Title', 'Kaution' from extractions where document_id = %s
     """
     job = world.running_job(tenant=tenant)
 
     with world.connect_worker().transaction() as transaction:
         transaction.connection.execute("select hold_job(%s, %s)", [job.id, job.lease_token])
-        transaction.connection.execute(insert, [lease, tenant, 100])
-    world.connect("service_role").execute(insert, [lease, tenant, 101])
+        transaction.connection.execute(insert, [100, lease])
+    world.connect("service_role").execute(insert, [101, lease])
 
     assert found(world, tenant, "kaution") == [100, 101]
 
@@ -437,16 +469,60 @@ def test_a_new_text_replaces_the_old_one_when_it_is_committed(world: World, tena
     assert (before, after) == (([3], []), ([], [3]))
 
 
-def test_where_no_chunk_has_all_words_a_document_that_has_them_is_found(world: World, tenant: UUID) -> None:
-    whole = store(world, tenant, ["# Mietvertrag", "Die Wohnung liegt in der Hauptstraße.", "Haustiere sind erlaubt."])
+def test_a_document_with_an_excluded_word_is_not_shown_wherever_the_word_is(world: World, tenant: UUID) -> None:
+    kept = store(world, tenant, ["# Mietvertrag", "Die Wohnung liegt am Ahornweg."])
+    store(
+        world, tenant, ["# Mietvertrag", "Die Wohnung liegt am Ahornweg.", "# Anhang", "Kündigungen sind schriftlich."]
+    )
+
+    for query in ("mietvertrag -kündigung", "mietvertrag ahornweg -kündigung", "parkplatz or mietvertrag -kündigung"):
+        assert {hit["document_id"] for hit in search(world, tenant, query)} == {kept}, query
+
+
+def test_a_document_with_an_excluded_word_is_not_shown_however_frequent_the_word_is(world: World, tenant: UUID) -> None:
+    """More chunks have it than are read to leave out their documents."""
+    for _ in range(3):
+        store(world, tenant, ["Die Kündigung"] * 10_000)
+    kept = store(world, tenant, ["# Mietvertrag", "Die Wohnung"])
+    late = store(world, tenant, ["# Mietvertrag", "Die Wohnung", "Die Kündigung"])
+    assert {hit["document_id"] for hit in search(world, tenant, "mietvertrag")} == {kept, late}
+
+    for query in ("mietvertrag -kündigung", "mietvertrag wohnung -kündigung"):
+        assert {hit["document_id"] for hit in search(world, tenant, query)} == {kept}, query
+
+
+def test_a_document_has_all_words_in_one_chunk_or_another(world: World, tenant: UUID) -> None:
+    near = store(world, tenant, ["Der Mietvertrag der Hauptstraße", "Mietvertrag", "Ende"])
+    far = store(world, tenant, ["# Mietvertrag", "Die Wohnung liegt in der Hauptstraße.", "Haustiere sind erlaubt."])
     store(world, tenant, ["# Mietvertrag", "Das Haus steht am Ahornweg."])
 
     hits = search(world, tenant, "mietvertrag hauptstraße")
 
-    assert [(hit["document_id"], hit["chunk_index"], hit["total"]) for hit in hits] == [(whole, 0, 2), (whole, 1, 2)]
-    assert found(world, tenant, "mietvertrag hauptstraße", skip=1) == [1]
-    assert found(world, tenant, "mietvertrag hauptstraße -wohnung") == []
+    assert [(hit["document_id"], hit["chunk_index"], hit["total"]) for hit in hits] == [
+        (near, 0, 3),
+        (far, 0, 3),
+        (far, 1, 3),
+    ]
+    assert found(world, tenant, "mietvertrag hauptstraße", skip=2) == [1]
+    assert found(world, tenant, "mietvertrag hauptstraße", document_id=far) == [0, 1]
     assert found(world, tenant, "mietvertrag parkplatz") == []
+    assert sorted(found(world, tenant, "haustiere hauptstraße or nichts")) == [1, 2]
+
+
+def test_all_words_are_found_in_a_document_though_others_fill_the_limits(world: World, tenant: UUID) -> None:
+    store(world, tenant, ["Der Mietvertrag"] * 3_500)
+    late = store(world, tenant, ["Der Mietvertrag", "Die Hauptstraße"])
+
+    assert {hit["document_id"] for hit in search(world, tenant, "mietvertrag hauptstraße")} == {late}
+
+
+def test_hits_of_one_document_are_together(world: World, tenant: UUID) -> None:
+    long = store(world, tenant, ["# Zahlung", "Hier steht sonst noch einiges, und dann etwas zur Zahlung."])
+    short = store(world, tenant, ["Eine Zahlung.", "Die Zahlung ist da."])
+
+    hits = [(hit["document_id"], hit["chunk_index"]) for hit in search(world, tenant, "zahlung")]
+
+    assert hits == [(long, 0), (long, 1), (short, 0), (short, 1)]
 
 
 def test_the_page_after_the_last_hit_is_empty_and_not_a_wider_search(world: World, tenant: UUID) -> None:

@@ -117,3 +117,20 @@ LAUGHS = (
     + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
     + "]>"
 )
+
+
+def pdf_form(*fields: bytes, text: bytes = b"BT /F1 12 Tf 50 700 Td (Selbstauskunft) Tj ET") -> bytes:
+    """A page with this text and a form; each field is the inside of a dictionary."""
+    references = b" ".join(b"%d 0 R" % number for number in range(6, 6 + len(fields)))
+    widget = b"/Type /Annot /Subtype /Widget /P 3 0 R /Rect [50 600 250 620] /F 4"
+    return pdf(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [%s] >> >>" % references,
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Annots [%s] "
+            b"/Resources << /Font << /F1 5 0 R >> >> >>" % references,
+            stream(text),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            *(b"<< %s %s >>" % (widget, field) for field in fields),
+        ]
+    )

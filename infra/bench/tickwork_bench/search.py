@@ -22,12 +22,17 @@ QUERIES = {
 }
 # Of the tenants the first one owns a quarter. One chunk in ten is a title, one in fifty holds a rare word.
 FILL = """
+    with extractions as (
+      insert into public.extractions (tenant_id, document_id, engine)
+      select documents.tenant_id, documents.id, 'local' from public.documents where documents.id = any (%(documents)s)
+      returning *
+    )
     insert into public.document_chunks
       (document_id, tenant_id, extraction_id, chunk_index, page_number, element_type, text)
     select
-      documents.id,
-      documents.tenant_id,
-      documents.id,
+      extractions.document_id,
+      extractions.tenant_id,
+      extractions.id,
       chunk.number,
       1 + chunk.number / 20,
       case chunk.number %% 10 when 0 then 'Title' else 'NarrativeText' end,
@@ -35,10 +40,9 @@ FILL = """
         when 0 then left(texts.text, 40)
         else texts.text || case chunk.number when 51 then ' Kündigungsklausel' else '' end
       end
-    from public.documents
+    from extractions
     cross join generate_series(0, %(chunks)s - 1) as chunk(number)
-    join bench_texts as texts on texts.number = abs(hashtext(documents.id::text || chunk.number)) %% %(texts)s
-    where documents.id = any (%(documents)s)
+    join bench_texts as texts on texts.number = abs(hashtext(extractions.id::text || chunk.number)) %% %(texts)s
 """
 PLAIN_COPY = """
     create schema plain;

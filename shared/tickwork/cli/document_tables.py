@@ -8,6 +8,8 @@ from rich.text import Text
 
 from tickwork.cli.output import one_line, plain_table, printable
 
+MAX_LISTED = 5
+
 
 def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> Table:
     columns = ("document", "text", "type", "confidence", "pages", "chunks", "note")
@@ -15,19 +17,47 @@ def document_table(rows: Sequence[dict[str, Any]], *, with_ids: bool = True) -> 
     for row in rows:
         state = row["extraction_status"] or "not requested"
         colour = {"done": "green", "failed": "red", "running": "yellow"}.get(state, "cyan")
-        sure = "" if row["doc_type_confidence"] is None else f"{row['doc_type_confidence']:.0%}"
-        error = row["error_code"] or "" if state == "failed" else ""
         table.add_row(
             *([str(row["id"])] if with_ids else []),
             one_line(row["name"]),
             Text(state, colour),
             one_line(row["doc_type"] or ""),
-            sure,
+            one_line(confidence_of(row)),
             shown(row["page_count"]),
             shown(row["chunk_count"]),
-            one_line(error),
+            one_line(note_of(row)),
         )
     return table
+
+
+def confidence_of(row: dict[str, Any]) -> str:
+    """How sure the classifier is, and of which type it would be otherwise."""
+    if row["doc_type_confidence"] is None:
+        return ""
+    runner_up = row["doc_type_runner_up"]
+    return f"{row['doc_type_confidence']:.0%}" + (
+        f" ({runner_up} {row['doc_type_runner_up_confidence']:.0%})" if runner_up else ""
+    )
+
+
+def note_of(row: dict[str, Any]) -> str:
+    """Why there is no text, or what of the document is missing in it."""
+    if row["extraction_status"] == "failed":
+        return row["error_code"] or ""
+    missing = row["not_read"] or {}
+    notes = []
+    if pages := missing.get("pages"):
+        notes.append(f"no text on page {few(pages)}")
+    if names := missing.get("attachments"):
+        notes.append(f"not read: {few(names)}")
+    if count := missing.get("characters"):
+        notes.append(f"{count} characters cut")
+    return "; ".join(notes)
+
+
+def few(values: Sequence[object]) -> str:
+    more = f" and {len(values) - MAX_LISTED} more" if len(values) > MAX_LISTED else ""
+    return ", ".join(map(str, values[:MAX_LISTED])) + more
 
 
 def shown(number: int | None) -> str:
@@ -35,10 +65,13 @@ def shown(number: int | None) -> str:
 
 
 def hit_table(hits: Sequence[dict[str, Any]]) -> Table:
-    table = plain_table("document", "page", "type", "text")
+    """The hits of a document stand together, under its name and type."""
+    table = plain_table("document", "type", "page", "text")
+    last = None
     for hit in hits:
-        page, type = str(hit["page_number"] or ""), one_line(hit["doc_type"] or "")
-        table.add_row(one_line(hit["name"]), page, type, marked(hit["snippet"]))
+        shown = ("", "") if hit["document_id"] == last else (hit["name"], hit["doc_type"] or "")
+        table.add_row(*map(one_line, shown), str(hit["page_number"] or ""), marked(hit["snippet"]))
+        last = hit["document_id"]
     return table
 
 

@@ -1,4 +1,4 @@
-"""The commands for documents: list, add, correct, search."""
+"""The commands for documents: list, add, correct, sign, search."""
 
 from pathlib import Path
 from typing import Annotated
@@ -76,6 +76,17 @@ def correct_document(
     print(
         f"{document['id']} is {document['doc_type']}. Similar documents of the tenant will be classified accordingly."
     )
+
+
+@group.command("url")
+def sign_document(
+    document_id: Annotated[str, typer.Argument(help="As `tickwork documents` shows it.", metavar="ID")],
+    seconds: Annotated[int, typer.Option(help="How long the URL is valid, at most 86400.")] = 300,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Print a URL that opens a document for a while."""
+    vault = connect.chosen_vault()
+    print(connect.client(database_url).documents.sign_document(vault, arguments.document_id(document_id), seconds))
 
 
 @commands.command()

@@ -11,7 +11,7 @@ from tickwork.database.call import call
 from tickwork.database.connection import Database
 from tickwork.errors import InvalidRequest
 from tickwork.tools.file_names import as_name, mime_type_of
-from tickwork.tools.vault import Vault, document_key
+from tickwork.tools.vault import Vault, document_key, open_vault
 
 BLOCK = 1 << 20
 
@@ -123,6 +123,11 @@ class Documents:
             document_id=document_id,
             doc_type=doc_type,
         )
+
+    def sign_document(self, vault: tuple[str, str | None], document_id: UUID | str, seconds: int = 300) -> str:
+        """A URL with which anybody can read the file, for that long. `vault` is its URL and, for supabase:, its key."""
+        (found,) = call(self._database, "sign_document", document_id=document_id, seconds=seconds)
+        return open_vault(vault[0], found["tenant_id"], vault[1]).sign(found["vault_path"], seconds)
 
     def correct_document_type(self, document_id: UUID | str, doc_type: str) -> DictRow:
         return call(self._database, "correct_document_type", document_id=document_id, doc_type=doc_type)[0]

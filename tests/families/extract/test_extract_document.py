@@ -1,16 +1,19 @@
-"""extract_document: from a file in the vault to chunks, an extraction and a follow-up, all or nothing."""
+"""extract_document: from a file in the vault to chunks, an extraction and a type, all or nothing."""
 
 import json
 import threading
 import unicodedata
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from sample_paper import Paper
 from tests.world import World
 from tests.world.waiting import PATIENCE
+from tickwork.cli.document_tables import note_of
 from tickwork.families.extract import extract_document
 from tickwork.families.extract.chunks import MAX_CHUNK_LENGTH, chunks_of
 from tickwork.families.extract.elements import element
@@ -60,13 +63,15 @@ def office(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Off
     return Office(world, tmp_path)
 
 
-def test_a_file_becomes_chunks_an_extraction_and_a_follow_up(office: Office) -> None:
+def test_a_file_becomes_chunks_an_extraction_and_a_type(office: Office) -> None:
     id = office.add("Kündigung.md", LETTER)
 
     job = office.extract(id)
 
     chunks = office.chunks(id)
-    assert (job.status, job.result) == ("done", {"page_count": 1, "chunk_count": 4, "doc_type": None})
+    result = {"page_count": 1, "element_count": 4, "chunk_count": 4, "doc_type": "termination"}
+    result |= {"not_read": {"pages": [], "attachments": [], "characters": 0}}
+    assert (job.status, job.result) == ("done", result)
     assert [(chunk["element_type"], chunk["text"]) for chunk in chunks] == [
         ("Title", "Kündigung"),
         ("NarrativeText", "Hiermit kündige ich den Mietvertrag."),
@@ -76,14 +81,46 @@ def test_a_file_becomes_chunks_an_extraction_and_a_follow_up(office: Office) -> 
     assert {chunk["page_number"] for chunk in chunks} == {1}
     extraction = office.world.row("select * from extractions")
     assert (extraction["status"], extraction["actual_pages"], extraction["actual_cost_cents"]) == ("done", 1, 0)
+    assert extraction["result_json"] == result
     assert {chunk["extraction_id"] for chunk in chunks} == {extraction["id"]}
-    assert office.world.value("select page_count from documents") == 1
-    follow_up = office.world.row("select type, payload, source_ref from jobs where type <> 'extract_document'")
-    assert follow_up == {
-        "type": "classify_document",
-        "payload": {"document_id": str(id)},
-        "source_ref": str(job.id),
+    assert office.world.row("select page_count, doc_type, doc_type_source, node from documents") == {
+        "page_count": 1,
+        "doc_type": "termination",
+        "doc_type_source": "classifier",
+        "node": "tenancies/terminations",
     }
+    assert office.world.value("select count(*) from jobs") == 1
+
+
+def test_what_was_not_read_is_named_in_the_result_and_in_the_overview(office: Office) -> None:
+    paper = Paper()
+    for number in range(1, 6):
+        paper.turn_page()
+        if number in (1, 4):
+            paper.paragraph("Die Miete ist monatlich im Voraus zu zahlen.")
+    mail = EmailMessage()
+    mail["Subject"] = "x" * 1_200
+    mail.set_content("Anbei der Vertrag.")
+    mail.add_attachment(paper.bytes(), maintype="application", subtype="pdf", filename="Vertrag.pdf")
+    for number in range(52):
+        mail.add_attachment(b"?", maintype="image", subtype="png", filename=f"{number}.png")
+
+    scanned, sent = office.add("Vertrag.pdf", paper.bytes()), office.add("Vertrag.eml", mail.as_bytes())
+    results = [office.extract(id).result for id in (scanned, sent)]
+
+    blank = [number for number in range(1, 7) if number not in (2, 5)]
+    names = [f"{number}.png" for number in range(50)]
+    expected = [
+        {"pages": blank, "attachments": [], "characters": 0},
+        {"pages": [number + 1 for number in blank], "attachments": [*names, "and 2 more"], "characters": 200},
+    ]
+    assert [result and result["not_read"] for result in results] == expected
+    rows = {row["id"]: row for row in office.documents.overview(office.tenant)}
+    assert [rows[id]["not_read"] for id in (scanned, sent)] == expected
+    assert note_of(rows[scanned]) == "no text on page 1, 3, 4, 6"
+    assert note_of(rows[sent]) == (
+        "no text on page 2, 4, 5, 7; not read: 0.png, 1.png, 2.png, 3.png, 4.png and 46 more; 200 characters cut"
+    )
 
 
 def test_the_elements_are_kept_in_the_vault(office: Office) -> None:
@@ -108,7 +145,33 @@ def test_a_second_run_replaces_the_text(office: Office) -> None:
     assert {chunk["extraction_id"] for chunk in after}.isdisjoint(chunk["extraction_id"] for chunk in before)
 
 
+def test_the_type_that_a_member_has_set_is_returned(office: Office) -> None:
+    id = office.add("Kündigung.md", LETTER)
+    office.documents.correct_document_type(id, "invoice")
+
+    job = office.extract(id)
+
+    assert job.result is not None
+    assert job.result["doc_type"] == "invoice"
+    assert office.world.value("select doc_type_source from documents") == "member"
+
+
+def test_what_shall_follow_is_enqueued_with_the_document(office: Office) -> None:
+    office.world.run("update job_types set follow_ups = '{classify_document}' where key = 'extract_document'")
+    id = office.add("letter.md", LETTER)
+
+    job = office.extract(id)
+
+    follow_up = office.world.row("select type, payload, source_ref from jobs where type <> 'extract_document'")
+    assert follow_up == {
+        "type": "classify_document",
+        "payload": {"document_id": str(id)},
+        "source_ref": str(job.id),
+    }
+
+
 def test_a_follow_up_that_takes_no_jobs_costs_the_text_nothing(office: Office) -> None:
+    office.world.run("update job_types set follow_ups = '{classify_document}' where key = 'extract_document'")
     office.world.run("update job_types set is_active = false where key = 'classify_document'")
 
     job = office.extract(office.add("letter.md", LETTER))
@@ -188,14 +251,6 @@ def test_decomposed_letters_and_ligatures_are_found(office: Office) -> None:
 
     for word in ("Kündigung", "Wohnfläche", "Pflicht", "m²"):
         assert office.documents.search_chunks(office.tenant, word), word
-
-
-def test_a_type_that_asks_for_no_follow_up_gets_none(office: Office) -> None:
-    office.world.run("update job_types set follow_ups = '{}' where key = 'extract_document'")
-
-    office.extract(office.add("letter.md", LETTER))
-
-    assert office.world.value("select count(*) from jobs") == 1
 
 
 def test_without_consent_nothing_leaves_the_house(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +365,7 @@ def test_a_zombie_that_wakes_up_writes_nothing(office: Office, monkeypatch: pyte
     assert (office.job(extraction["job_id"]).attempts, office.job(extraction["job_id"]).worker_id) == (2, "worker-2")
     assert office.chunks(id) == chunks != []
     assert office.world.rows("select status from extractions") == [{"status": "done"}]
-    assert office.world.value("select count(*) from jobs where type = 'classify_document'") == 1
+    assert office.world.value("select count(*) from events where type = 'document.classified'") == 1
 
 
 def test_ten_thousand_elements_are_stored_in_a_few_statements(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:

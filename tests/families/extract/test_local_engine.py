@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from email.message import EmailMessage
 from pathlib import Path
 
 import pypdfium2  # type: ignore[import-untyped]
@@ -19,6 +20,7 @@ from tests.world.engine_files import (
     docx,
     docx_paragraph,
     own_children,
+    pdf_form,
     pdf_with_content,
     put_lines,
     report_of,
@@ -372,12 +374,75 @@ def test_a_mail_tells_who_and_when_its_text_and_its_attachments(read: Read) -> N
         "--m\r\nContent-Type: message/rfc822\r\n\r\nSubject: Angeheftet\r\n\r\nText\r\n--m--\r\n"
     )
 
-    assert outline(read(mail, "message/rfc822")) == [
+    extracted = read(mail, "message/rfc822")
+
+    assert outline(extracted) == [
         ("Title", "Grüße"),
         ("EmailMessage", "From: Jürgen <j@example.org>\nTo: b@example.org\nDate: Mon, 1 Jun 2026 10:00:00 +0200"),
         ("NarrativeText", "Schöne Grüße."),
         ("UncategorizedText", "Attachments:\nPrüfung.pdf\nAngeheftet"),
+        ("Title", "Angeheftet"),
+        ("Title", "Angeheftet"),
+        ("Title", "Text"),
     ]
+    assert extracted.left_out == ("Prüfung.pdf",)
+
+
+def mail_with(*attached: tuple[str, str, bytes], subject: str = "Unterlagen") -> bytes:
+    mail = EmailMessage()
+    mail["Subject"], mail["From"] = subject, "a@example.org"
+    mail.set_content("Anbei die Unterlagen, wie besprochen.")
+    for name, mime_type, content in attached:
+        main, _, sub = mime_type.partition("/")
+        mail.add_attachment(content, maintype=main, subtype=sub, filename=name)
+    return mail.as_bytes()
+
+
+def test_what_is_attached_to_a_mail_is_read_on_pages_of_its_own_or_named(read: Read) -> None:
+    extracted = read(
+        mail_with(
+            ("Bericht.pdf", PDF, report_of(2)),
+            ("Vertrag.docx", "application/octet-stream", docx(docx_paragraph("Die Miete beträgt 700 Euro."))),
+            ("Foto.png", "image/png", b"\x89PNG"),
+            ("leer.pdf", PDF, pdf_with_content(b"")),
+            ("kaputt.pdf", PDF, b"%PDF-1.4 und dann nichts"),
+            ("weiter.eml", "application/octet-stream", mail_with(("Notiz.txt", "text/plain", b"Ganz innen."))),
+        ),
+        "message/rfc822",
+    )
+
+    pages = {each["text"]: each["metadata"]["page_number"] for each in extracted.elements}
+    assert (pages["Bericht 1"], pages["Bericht 2"]) == (2, 3)
+    assert pages["Die Miete beträgt 700 Euro."] == 4
+    assert extracted.left_out == ("Foto.png", "leer.pdf", "kaputt.pdf")
+    assert "Ganz innen." in pages
+    headed = {each["metadata"].get("parent_id"): each["text"] for each in extracted.elements}
+    titles = {each["element_id"]: each["text"] for each in extracted.elements if each["type"] == "Title"}
+    assert {titles[id]: text for id, text in headed.items() if id}["Vertrag.docx"] == "Die Miete beträgt 700 Euro."
+
+
+def test_an_attachment_with_too_much_text_costs_the_mail_nothing(read: Read) -> None:
+    huge = ("riesig.txt", "text/plain", b"word " * 1_100_000)
+
+    extracted = read(mail_with(huge, ("danach.txt", "text/plain", b"Danach.")), "message/rfc822")
+
+    assert extracted.left_out == ("riesig.txt", "danach.txt")
+    assert ("NarrativeText", "Anbei die Unterlagen, wie besprochen.") in outline(extracted)
+
+
+def test_of_many_attachments_the_first_are_read_and_all_are_named(read: Read) -> None:
+    many = [(f"{number}.txt", "text/plain", f"Inhalt {number} steht da.".encode()) for number in range(60)]
+
+    extracted = read(mail_with(*many), "message/rfc822")
+
+    assert extracted.left_out == tuple(f"{number}.txt" for number in range(50, 60))
+    assert ("NarrativeText", "Inhalt 49 steht da.") in outline(extracted)
+
+
+def test_what_is_cut_of_a_field_is_counted(read: Read) -> None:
+    extracted = read("Subject: " + "x" * 1_500 + "\r\n\r\nText.", "message/rfc822")
+
+    assert (len(outline(extracted)[0][1]), extracted.cut) == (1_000, 500)
 
 
 def test_a_mail_with_nothing_but_html_is_read_as_such(read: Read) -> None:
@@ -510,3 +575,27 @@ def is_gone(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     return state in "ZX"
+
+
+def test_the_filled_fields_of_a_form_are_read(read: Read) -> None:
+    form = pdf_form(
+        b"/FT /Tx /T (name) /TU (Name des Mieters) /V (Erika Muster)",
+        b"/FT /Tx /T (beruf) /V <FEFF00DC006200650072007300650074007A006500720069006E>",
+        b"/FT /Tx /T (leer)",
+        b"/FT /Btn /T (Haustiere) /V /Ja /AS /Ja /AP << /N << /Ja 4 0 R /Off 4 0 R >> >>",
+        b"/FT /Btn /T (Raucher) /V /Off /AS /Off /AP << /N << /Ja 4 0 R /Off 4 0 R >> >>",
+        b"/FT /Ch /T (Familienstand) /V (ledig) /Opt [(ledig) (verheiratet)]",
+        b"/FT /Tx /T (name) /TU (Name des Mieters) /V (Erika Muster)",
+    )
+
+    assert outline(read(form, PDF)) == [
+        ("NarrativeText", "Selbstauskunft"),
+        (
+            "Table",
+            "Name des Mieters\tErika Muster\nberuf\tÜbersetzerin\nHaustiere\tJa\nFamilienstand\tledig",
+        ),
+    ]
+
+
+def test_a_form_without_any_text_beside_its_fields_is_read(read: Read) -> None:
+    assert outline(read(pdf_form(b"/FT /Tx /T (Name) /V (Erika)", text=b""), PDF)) == [("Table", "Name\tErika")]

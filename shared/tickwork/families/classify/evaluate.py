@@ -9,12 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tickwork.families.classify.model import Classification, DocumentType, classify
-from tickwork.families.classify.words import words_of
+from tickwork.tools.classifier.model import Classification, DocumentType, classify
+from tickwork.tools.classifier.words import TITLE, Piece, words_of
 
 HELD_OUT = Path(__file__).parents[4] / "tests/families/classify/held_out"
 TYPES_FILE = "20261116002310_known_document_types.sql"
 BINS = 10
+# A line this long that is no sentence goes on in the next one.
+MIN_WRAPPED = 80
+MAX_TITLE_WORDS = 10
+ENDINGS = (".", ",", ";", ":", "!", "?")
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,22 @@ def shipped_types(migrations: Path) -> list[DocumentType]:
 
 
 def judged(samples: Iterable[Sample], types: Sequence[DocumentType]) -> list[Verdict]:
-    return [Verdict(each, classify(words_of(each.text, each.name), types)) for each in samples]
+    return [Verdict(each, classify(words_of(pieces_of(each.text), each.name), types)) for each in samples]
+
+
+def pieces_of(text: str) -> list[Piece]:
+    """The lines of a sample as an engine would tell them apart: titles are short and no sentences."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and len(lines[-1]) >= MIN_WRAPPED and not lines[-1].endswith(ENDINGS):
+            lines[-1] += f"\n{line}"
+        elif line.strip():
+            lines.append(line)
+    return [(TITLE if is_title(line) else "NarrativeText", line) for line in lines]
+
+
+def is_title(line: str) -> bool:
+    return len(line.split()) <= MAX_TITLE_WORDS and not line.endswith(ENDINGS)
 
 
 def accuracy(verdicts: Sequence[Verdict]) -> float:

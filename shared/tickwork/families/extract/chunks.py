@@ -38,10 +38,11 @@ def chunks_of(elements: Iterable[Element]) -> Iterator[Chunk]:
 
 def replace_chunks(connection: Connection, task: Task, chunks: Iterator[Chunk]) -> None:
     """Replaces the text that the document had."""
-    lock = "select from public.documents where id = %s for no key update"
-    if connection.execute(lock, [task.document["id"]]).fetchone() is None:
+    document = [task.document["tenant_id"], task.document["id"]]
+    lock = "select from public.documents where tenant_id = %s and id = %s for no key update"
+    if connection.execute(lock, document).fetchone() is None:
         raise Permanent("The document no longer exists", code="DOCUMENT_MISSING")
-    connection.execute("delete from public.document_chunks where document_id = %s", [task.document["id"]])
+    connection.execute("delete from public.document_chunks where tenant_id = %s and document_id = %s", document)
     first = 0
     while some := list(islice(chunks, CHUNKS_AT_ONCE)):
         connection.execute(INSERT_CHUNKS, columns_of(task, some, first))

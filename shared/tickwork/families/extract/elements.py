@@ -68,15 +68,21 @@ class Elements:
 
     def _lines(self) -> Iterator[bytes]:
         self._file.seek(0)
-        yield from self._file
+        # Not from the file itself, which would be closed with a reader that stops early.
+        yield from iter(self._file.readline, b"")
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """Everything that an engine found in a file, in reading order."""
+    """Everything that an engine found in a file, in reading order, and what of it was not read.
+
+    `left_out` are the names of attached files, `cut` is the number of characters.
+    """
 
     elements: Elements
     page_count: int
+    left_out: tuple[str, ...] = ()
+    cut: int = 0
 
 
 def element(type: str, text: str, position: int, **metadata: object) -> Element:

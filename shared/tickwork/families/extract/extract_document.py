@@ -20,6 +20,7 @@ from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.jobs.rows import FollowUp
 from tickwork.settings import Settings, load_settings
+from tickwork.tools.classifier import documents as classifier
 from tickwork.tools.events import emit_held_event
 from tickwork.tools.vault import Vault, derived_key, vault_of
 
@@ -28,6 +29,8 @@ MAX_FILE_BYTES = 50_000_000
 STORING_SECONDS = 15.0
 # A file that takes the local engine longer is a bomb, or as good as one.
 LOCAL_SECONDS = 120.0
+# Of attachments that were not read.
+MAX_NAMES = 50
 
 
 class Payload(BaseModel):
@@ -35,10 +38,20 @@ class Payload(BaseModel):
     engine: Engine | None = None
 
 
+class NotRead(BaseModel):
+    """Pages without text beside pages with text, attached files that were not read to their end, characters cut."""
+
+    pages: list[int] = []
+    attachments: list[str] = []
+    characters: int = 0
+
+
 class Result(BaseModel):
     page_count: int
+    element_count: int
     chunk_count: int
-    doc_type: str | None
+    doc_type: str
+    not_read: NotRead
 
 
 def extract_document(payload: Payload, tools: Tools) -> Done:
@@ -59,12 +72,38 @@ def extract_document(payload: Payload, tools: Tools) -> Done:
             raise Permanent("The file contains no text. A scan needs an engine that reads images", code="NO_TEXT")
         tools.progress(0.92, "storing the text")
         save_elements(vault, tools.tenant_id, payload.document_id, extracted.elements)
-    result = Result(page_count=extracted.page_count, chunk_count=chunk_count, doc_type=task.document["doc_type"])
+    pieces = ((chunk.element["type"], chunk.text) for chunk in chunks_of(extracted.elements))
+    seen = tools.under_lease(partial(classifier.look, task.document, sha256, pieces))
+    result = Result(
+        page_count=extracted.page_count,
+        element_count=len(extracted.elements),
+        chunk_count=chunk_count,
+        doc_type=doc_type_of(task.document, seen),
+        not_read=not_read(extracted),
+    )
     return Done(
         result,
-        writes=[partial(store, task, result, sha256, extracted.elements), partial(tell, task, result)],
+        writes=[
+            partial(store, task, result, sha256, extracted.elements),
+            partial(tell, task, result),
+            partial(classifier.store, payload.document_id, tools.tenant_id, seen),
+        ],
         follow_ups=[follow_up(type, payload.document_id) for type in task.follow_ups],
     )
+
+
+def doc_type_of(document: dict[str, Any], seen: classifier.Seen) -> str:
+    """A type that a member has set stays."""
+    return str(document["doc_type"]) if document["doc_type_source"] == "member" else seen[1].doc_type
+
+
+def not_read(extracted: Extracted) -> NotRead:
+    with_text = {each["metadata"].get("page_number", 1) for each in extracted.elements}
+    pages = [number for number in range(1, extracted.page_count + 1) if number not in with_text]
+    names = list(extracted.left_out[:MAX_NAMES])
+    if more := len(extracted.left_out) - len(names):
+        names.append(f"and {more} more")
+    return NotRead(pages=pages, attachments=names, characters=extracted.cut)
 
 
 def follow_up(type: str, document_id: UUID) -> FollowUp:
@@ -140,7 +179,7 @@ def store(task: Task, result: Result, sha256: str, elements: Elements, connectio
 
 def tell(task: Task, result: Result, connection: Connection) -> None:
     told = {"document_id": str(task.document["id"]), "name": task.document["name"], "engine": task.engine}
-    told |= {"page_count": result.page_count, "chunk_count": result.chunk_count}
+    told |= result.model_dump()
     emit_held_event(connection, "document.extracted", f"document:{task.document['id']}", told)
 
 

@@ -60,7 +60,7 @@ def read(reader: Reader) -> dict[str, Any]:
             raise Refused("too large")
         outline = Outline(write)
         reader(data, outline)
-        return {"page_count": outline.page_count}
+        return {"page_count": outline.page_count, "left_out": outline.left_out, "cut": outline.cut}
     except Refused as refusal:
         return {"refused": refusal.reason}
     except (MemoryError, RecursionError):

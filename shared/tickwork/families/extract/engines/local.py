@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from tickwork.errors import Permanent, Retryable
-from tickwork.families.extract.elements import UNPRINTABLE, Element, Elements, Extracted
+from tickwork.families.extract.elements import UNPRINTABLE, Element, Elements, Extracted, cleaned
 from tickwork.families.extract.engines.refusals import MAX_BYTES, MAX_ELEMENTS, REFUSALS
 from tickwork.logs import log
 
@@ -36,6 +36,7 @@ READERS = {
 }
 # What a child may write: the text, its markup, and the names of its parts.
 MAX_ANSWER = 100_000_000
+MAX_NAME_LENGTH = 200
 # How long the caller goes without being asked whether to stop.
 BREATH = 0.5
 # Signals by which the limits make themselves felt; a library that gets no memory ends itself.
@@ -102,6 +103,8 @@ class End(NamedTuple):
     """The last that a child says."""
 
     page_count: int
+    left_out: tuple[str, ...]
+    cut: int
     refused: object
     defect: object
 
@@ -158,7 +161,7 @@ class ChildOutput:
             elif "progress" in said:
                 self.progress = (min(max(float(said["progress"]), 0.0), 1.0), str(said["message"])[:200])
             else:
-                self.end = End(int(said.get("page_count", 0)), said.get("refused"), said.get("defect"))
+                self.end = end_of(said)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
             raise refused("corrupt") from None
         if len(self.elements) > MAX_ELEMENTS:
@@ -174,7 +177,7 @@ class ChildOutput:
             log("misread", "WARNING", defect=str(self.end.defect)[:200])
         if self.end.refused:
             raise refused(str(self.end.refused))
-        return Extracted(self.elements, self.end.page_count)
+        return Extracted(self.elements, self.end.page_count, self.end.left_out, self.end.cut)
 
     def _crash(self, status: int) -> Permanent | Retryable:
         log("crash", "WARNING", engine="local", status=status)
@@ -183,6 +186,12 @@ class ChildOutput:
         if -status in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE):
             return refused("corrupt")
         return Retryable("Reading the file was interrupted. It is tried again.", code="INTERRUPTED_ENGINE")
+
+
+def end_of(said: dict[str, Any]) -> End:
+    left_out = tuple(cleaned(str(name))[:MAX_NAME_LENGTH] for name in said.get("left_out", []))
+    cut = min(max(int(said.get("cut", 0)), 0), MAX_BYTES)
+    return End(int(said.get("page_count", 0)), left_out, cut, said.get("refused"), said.get("defect"))
 
 
 def checked(element: Element) -> Element:

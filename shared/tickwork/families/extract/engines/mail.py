@@ -1,4 +1,4 @@
-"""EML: subject, who and when, the text, and the names of what is attached."""
+"""EML: subject, who and when, the text, and what is attached: read as what it is, or named."""
 
 import codecs
 import re
@@ -10,7 +10,9 @@ from email.header import decode_header, make_header
 from email.message import Message
 from email.parser import BytesParser
 from email.policy import Compat32
+from pathlib import PurePosixPath as Path
 
+from tickwork.families.extract.engines import docx, html, markdown, pdf, plain, sheet
 from tickwork.families.extract.engines.decoding import guessed
 from tickwork.families.extract.engines.html import write_html
 from tickwork.families.extract.engines.outline import Outline
@@ -34,21 +36,20 @@ for each in CHARSETS.split():
 MAX_DEPTH = 20
 MAX_BOUNDARY_LENGTH = 200
 MAX_FIELD_LENGTH = 4_000
-
-
-def read(data: bytes, outline: Outline) -> None:
-    data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
-    if not FIELD.match(data):
-        raise Refused("not that type")
-    message = parsed(data)
-    outline.title(header(message.head, "Subject") or "(no subject)")
-    known = [f"{name}: {value}" for name in ("From", "To", "Cc", "Date") if (value := header(message.head, name))]
-    outline.text("\n".join(known), type="EmailMessage")
-    attached: list[str] = []
-    for part in shown_parts(message, attached):
-        write_part(part, outline)
-    if attached:
-        outline.text("\n".join(["Attachments:", *attached]), type="UncategorizedText")
+MAX_SHOWN_LENGTH = 1_000
+# How many attachments are read, also of attached mails, and how many mails deep.
+MAX_ATTACHMENTS, MAX_MAILS = 50, 4
+MAIL = "message/rfc822"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+# By type, or by the end of the name.
+READERS = {
+    **dict.fromkeys(("application/pdf", ".pdf"), pdf.read),
+    **dict.fromkeys((DOCX, ".docx"), docx.read),
+    **dict.fromkeys(("text/html", ".html", ".htm"), html.read),
+    **dict.fromkeys(("text/markdown", ".md"), markdown.read),
+    **dict.fromkeys(("text/csv", "text/tab-separated-values", ".csv", ".tsv"), sheet.read),
+    **dict.fromkeys(("text/plain", ".txt"), plain.read),
+}
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,54 @@ class Part:
 
     head: Message
     body: bytes
+
+
+@dataclass
+class Attachments:
+    """The files attached to a mail, and to the mails attached to it."""
+
+    left: int = MAX_ATTACHMENTS
+    depth: int = 0
+
+    def write(self, name: str, part: Part, outline: Outline) -> None:
+        """Its text; what cannot be read, or not to its end, is left out, and the rest of the mail stays."""
+        reader = READERS.get(part.head.get_content_type()) or READERS.get(Path(name).suffix.lower())
+        is_mail = part.head.get_content_type() == MAIL or name.lower().endswith(".eml")
+        self.left -= 1
+        if self.left < 0 or self.depth == MAX_MAILS or not (reader or is_mail):
+            return outline.leave_out(name)
+        self.depth += 1
+        with outline.attachment(name):
+            try:
+                if is_mail:
+                    write_message(parsed(content_of(part)), outline, self)
+                elif reader:
+                    reader(content_of(part), outline)
+            except Exception:
+                outline.leave_out(name)
+        self.depth -= 1
+        return None
+
+
+def read(data: bytes, outline: Outline) -> None:
+    data = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    if not FIELD.match(data):
+        raise Refused("not that type")
+    write_message(parsed(data), outline, Attachments())
+
+
+def write_message(message: Part, outline: Outline, attachments: Attachments) -> None:
+    outline.title(header(message.head, "Subject", outline) or "(no subject)")
+    fields = [(name, header(message.head, name, outline)) for name in ("From", "To", "Cc", "Date")]
+    outline.text("\n".join(f"{name}: {value}" for name, value in fields if value), type="EmailMessage")
+    attached: list[tuple[str, Part]] = []
+    for part in shown_parts(message, attached):
+        write_part(part, outline)
+    if attached:
+        names = [name for name, _ in attached]
+        outline.text("\n".join(["Attachments:", *names]), type="UncategorizedText")
+    for name, part in attached:
+        attachments.write(name, part, outline)
 
 
 def parsed(data: bytes) -> Part:
@@ -76,8 +125,8 @@ class ShortFields(Compat32):
 SHORT_FIELDS = ShortFields()
 
 
-def shown_parts(message: Part, attached: list[str]) -> Iterator[Part]:
-    """The parts to read, one of each set of alternatives; the names of the others go to `attached`."""
+def shown_parts(message: Part, attached: list[tuple[str, Part]]) -> Iterator[Part]:
+    """The parts to read, one of each set of alternatives; the others go to `attached`, with their names."""
     waiting = [(message, 0)]
     for _ in range(MAX_PARTS):
         if not waiting:
@@ -85,15 +134,17 @@ def shown_parts(message: Part, attached: list[str]) -> Iterator[Part]:
         part, depth = waiting.pop()
         kind = part.head.get_content_type()
         if name := file_name(part.head):
-            attached.append(name)
+            attached.append((name, part))
         elif kind.startswith("multipart/"):
             parts = subparts(part, depth)
             chosen = best_of(parts) if kind == "multipart/alternative" else reversed(parts)
             waiting += [(each, depth + 1) for each in chosen]
         elif kind in ("text/plain", "text/html"):
             yield part
-        elif kind == "message/rfc822":
-            attached.append(header(parsed(part.body).head, "Subject") or "a message")
+        elif kind == MAIL:
+            attached.append((header(parsed(part.body).head, "Subject") or "a message", part))
+        else:
+            attached.append((f"a part of the type {kind[:100]}", part))
     raise Refused("too demanding")
 
 
@@ -131,10 +182,14 @@ def write_part(part: Part, outline: Outline) -> None:
         write_text(text_of(part), outline)
 
 
-def text_of(part: Part) -> str:
+def content_of(part: Part) -> bytes:
     part.head.set_payload(part.body.decode("ascii", "surrogateescape"))
     payload = part.head.get_payload(decode=True)
-    data = payload if isinstance(payload, bytes) else b""
+    return payload if isinstance(payload, bytes) else b""
+
+
+def text_of(part: Part) -> str:
+    data = content_of(part)
     charset = part.head.get_content_charset()
     if charset and charset not in ("us-ascii", "utf-8"):
         try:
@@ -147,12 +202,15 @@ def text_of(part: Part) -> str:
 def file_name(head: Message) -> str:
     if head.get_content_disposition() != "attachment" and not head.get_filename():
         return ""
-    return spoken(str(head.get_filename() or "an attachment without a name"))
+    return spoken(str(head.get_filename() or "an attachment without a name"))[:MAX_SHOWN_LENGTH]
 
 
-def header(head: Message, name: str) -> str:
+def header(head: Message, name: str, outline: Outline | None = None) -> str:
     value = head.get(name)
-    return spoken(str(value)) if value is not None else ""
+    shown = spoken(str(value)) if value is not None else ""
+    if outline:
+        outline.cut += max(len(shown) - MAX_SHOWN_LENGTH, 0)
+    return shown[:MAX_SHOWN_LENGTH]
 
 
 def spoken(value: str) -> str:
@@ -160,4 +218,4 @@ def spoken(value: str) -> str:
     # An encoding that nobody knows stays as it is.
     with suppress(LookupError, ValueError, MessageError):
         value = str(make_header(decode_header(value)))
-    return " ".join(value.split())[:1000]
+    return " ".join(value.split())

@@ -1,7 +1,8 @@
 """What readers write into: elements under their headings, within the limits."""
 
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from tickwork.families.extract.elements import Element, cleaned, element
@@ -18,7 +19,11 @@ class Outline:
 
     def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
         self.page_count = 1
+        self.left_out: list[str] = []
+        self.cut = 0
         self._write = write
+        self._pages_before = 0
+        self._due: str | None = None
         self._headings: list[tuple[int, str]] = []
         self._position = 0
         self._size = 0
@@ -48,20 +53,38 @@ class Outline:
             self._write({"progress": share, "message": message})
 
     def turn_to(self, page: int) -> None:
+        page += self._pages_before
         if page > MAX_PAGES:
             raise Refused("too many pages")
         self.page_count = max(self.page_count, page)
 
+    @contextmanager
+    def attachment(self, name: str) -> Iterator[None]:
+        """For another file, with pages of its own behind those that were read; noted if no text comes of it."""
+        self._pages_before, self._due = self.page_count, name
+        yield
+        if self._due is not None:
+            self.leave_out(name)
+
+    def leave_out(self, name: str) -> None:
+        """Note a file that is attached and not read, or not to its end."""
+        self.left_out.append(name)
+        self._due = None
+
     def _add(self, type: str, text: str, page: int, **metadata: object) -> Element | None:
         if not (text := cleaned(text)):
             return None
+        if (due := self._due) is not None:
+            self._due = None
+            self.title(due, page=page)
         self.turn_to(page)
         self._size += len(text.encode())
         self._position += 1
         if self._size > MAX_TEXT or self._position > MAX_ELEMENTS:
             raise Refused("too much text")
         parent = self._headings[-1][1] if self._headings else None
-        made = element(type, text, self._position, page_number=page, parent_id=parent, **metadata)
+        number = page + self._pages_before
+        made = element(type, text, self._position, page_number=number, parent_id=parent, **metadata)
         self._write({"element": made})
         return made
 

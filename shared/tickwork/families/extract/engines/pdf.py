@@ -12,8 +12,9 @@ import pypdfium2_raw as pdfium  # type: ignore[import-untyped]
 from tickwork.families.extract.engines.grids import Rule
 from tickwork.families.extract.engines.headings import write_pages
 from tickwork.families.extract.engines.layout import arranged
-from tickwork.families.extract.engines.lines import Item, Word
+from tickwork.families.extract.engines.lines import Item, Table, Word
 from tickwork.families.extract.engines.outline import Outline
+from tickwork.families.extract.engines.pdf_forms import Form
 from tickwork.families.extract.engines.refusals import MAX_PAGES, MAX_TEXT, Refused
 
 # PDFium's mark for a hyphen at the end of a line, where it also leaves out the line break.
@@ -48,6 +49,7 @@ def read(data: bytes, outline: Outline) -> None:
 
 def _pages(document: Any, count: int, outline: Outline) -> Iterator[list[Item]]:
     letters = 0
+    form = Form(document)
     for number in range(count):
         outline.progress(0.9 * number / count, f"reading page {number + 1} of {count}")
         page = pdfium.FPDF_LoadPage(document, number)
@@ -60,10 +62,16 @@ def _pages(document: Any, count: int, outline: Outline) -> Iterator[list[Item]]:
             if letters > 2 * MAX_TEXT:
                 raise Refused("too much text")
             turned = pdfium.FPDFPage_GetRotation(page)
-            yield arranged(_words(text, turned), _rules(page, turned))
+            fields = form.rows(page)
+            yield [*arranged(_words(text, turned), _rules(page, turned)), *([_below(fields)] if fields else [])]
         finally:
             pdfium.FPDFText_ClosePage(text)
             pdfium.FPDF_ClosePage(page)
+
+
+def _below(fields: list[list[str]]) -> Table:
+    """The fields of a form: a table at the end of its page."""
+    return Table(fields, 0.0, 0.0, 0.0, 0.0)
 
 
 def _words(text: Any, turned: int) -> Iterator[Word]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from tickwork.families.classify.model import DocumentType, Example
 from tickwork.jobs.connection import Connection
+from tickwork.tools.classifier.model import DocumentType, Example
 
 # More would slow down every document, and the newest show best what the tenant wants.
 MAX_EXAMPLES = 200

@@ -2,18 +2,22 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable
+
+# The type of an element and its text, as an extraction stores them.
+Piece = tuple[str, str]
+TITLE = "Title"
 
 HEADING = "^"
 MAX_TEXT_LENGTH = 20_000
-MAX_WORDS = 600
+MAX_WORDS = 800
 MAX_HEADING_WORDS = 24
-# Longer lines are sentences.
-MAX_HEADING_LENGTH = 6
+MAX_NAME_WORDS = 8
 MAX_WORD_LENGTH = 40
 
 TOKEN = re.compile(r"§+\s*\d+|[^\W_]+")
-HYPHENATED = re.compile(r"(?<=[a-zäöüß])[-\u00ad]\s*\n\s*(?=[a-zäöüß])")
+# But not "Außen-" and "und Innenbereich" on two lines.
+HYPHENATED = re.compile(r"(?<=[a-zäöüß])[-\u00ad]\s*\n\s*(?=[a-zäöüß])(?!(?:und|oder|bzw|sowie|and|or)\b)")
 SPACED_OUT = re.compile(r"\b(?:\w ){3,}\w\b")
 INNER_CAPITAL = re.compile(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])")
 # Typical OCR errors: ZähIer, VERSlCHERUNG, Rechnunq, B0den.
@@ -43,27 +47,24 @@ IN_EVERY_LETTER = """
     document img image januar februar maerz marz april mai juni juli august september oktober november dezember
     january february march june july october december
 """
-COMMON = frozenset(IN_EVERY_LETTER.split())
+COMMON = frozenset(UMLAUTS.sub(r"\1", word) for word in IN_EVERY_LETTER.split())
 
 
-def words_of(text: str, name: str = "") -> list[str]:
-    """The words of the file name, then at most 600 from the beginning. Words of headings begin with ^."""
+def words_of(pieces: Iterable[Piece], name: str = "") -> list[str]:
+    """The words of the file name, then of the text, at most 800. Words of headings begin with ^."""
     spoken_name = INNER_CAPITAL.sub(" ", name.replace("_", " "))
-    words = [HEADING + word for word in folded(spoken_name)][:MAX_HEADING_LENGTH]
-    for is_heading, line in marked_lines(healed(text[:MAX_TEXT_LENGTH])):
-        words.extend(HEADING + word if is_heading else word for word in line)
-        if len(words) >= MAX_WORDS:
+    words = [HEADING + word for word in folded(spoken_name)][:MAX_NAME_WORDS]
+    headings_left, text_left = MAX_HEADING_WORDS, MAX_TEXT_LENGTH
+    for type, text in pieces:
+        # Unwrapped: where a line ends says nothing about the words in it.
+        found = folded(healed(text[:text_left]))
+        marked = min(len(found), headings_left) if type == TITLE else 0
+        words += [HEADING + word for word in found[:marked]] + found[marked:]
+        headings_left -= marked
+        text_left -= len(text)
+        if len(words) >= MAX_WORDS or text_left <= 0:
             break
     return words[:MAX_WORDS]
-
-
-def marked_lines(text: str) -> Iterator[tuple[bool, list[str]]]:
-    left = MAX_HEADING_WORDS
-    for line in text.splitlines():
-        words = folded(line)
-        is_heading = len(words) <= min(left, MAX_HEADING_LENGTH)
-        left -= len(words) if is_heading else 0
-        yield is_heading, words
 
 
 def healed(text: str) -> str:
@@ -76,7 +77,7 @@ def healed(text: str) -> str:
 
 
 def folded(text: str) -> list[str]:
-    """Words in lower case without accents; no numbers except those of sections, and no stop words."""
+    """Words in lower case without accents; no numbers except those of sections."""
     plain = text.lower()
     if not plain.isascii():
         parts = unicodedata.normalize("NFKD", plain.replace("ß", "ss"))
@@ -89,4 +90,9 @@ def folded_word(token: str) -> str:
         return "§" + token.strip("§ \t\n")
     if not token.isalpha():
         token = token.translate(DIGITS_AS_LETTERS) if sum(map(str.isalpha, token)) > 1 else ""
-    return UMLAUTS.sub(r"\1", token)[:MAX_WORD_LENGTH] if len(token) > 1 and token not in COMMON else ""
+    return UMLAUTS.sub(r"\1", token)[:MAX_WORD_LENGTH]
+
+
+def is_telling(word: str) -> bool:
+    """Whether a word says something about its document without those around it."""
+    return len(word) > 1 and word.removeprefix(HEADING) not in COMMON

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import exp, log, sqrt
 
-from tickwork.families.classify.words import HEADING
+from tickwork.tools.classifier.words import HEADING, is_telling
 
 # Kernel logistic regression on the nearest examples: few enough to fit again for each document.
 NEAREST = 12
@@ -59,7 +59,7 @@ def weighed(closeness: Sequence[float], surprises: Sequence[Scores]) -> dict[str
 
 
 def bag_of(words: Sequence[str]) -> frozenset[str]:
-    return frozenset(word.removeprefix(HEADING)[:STEM] for word in words)
+    return frozenset(word.removeprefix(HEADING)[:STEM] for word in words if is_telling(word))
 
 
 def rarity_in(bags: Sequence[frozenset[str]]) -> dict[str, float]:
