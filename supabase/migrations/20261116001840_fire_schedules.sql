@@ -1,0 +1,414 @@
+-- The tick of the calendar: each time of a schedule becomes a job, or is recorded as skipped, exactly once.
+
+create function tickwork.fire_schedules(now_at timestamptz, max_schedules integer)
+returns integer
+language plpgsql
+volatile
+as $$
+declare
+  schedule public.schedules;
+  fires public.schedule_fires[] := '{}';
+begin
+  for schedule in
+    select *
+    from public.schedules
+    where schedules.look_at <= fire_schedules.now_at
+      and schedules.paused_at is null
+    order by schedules.look_at
+    limit fire_schedules.max_schedules
+    -- Whoever ticks at the same moment takes others; somebody who is changing one is not waited for.
+    for no key update skip locked
+  loop
+    fires := fires || tickwork.decide(schedule, fire_schedules.now_at);
+  end loop;
+
+  return tickwork.store_fires(fires);
+end
+$$;
+
+comment on function tickwork.fire_schedules is
+  'Decides the times of schedules that are due or about to be, and enqueues their jobs. Never waits for anybody. '
+  'Returns how many jobs were enqueued.';
+
+create function tickwork.decide(schedule public.schedules, now_at timestamptz)
+returns public.schedule_fires[]
+language plpgsql
+volatile
+as $$
+declare
+  spread constant interval := tickwork.spread_of(schedule);
+  last_job constant text := tickwork.state_of_jobs(schedule);
+  times constant timestamptz[] := tickwork.due_times(schedule, now_at + tickwork.schedule_lead() - spread);
+  newest constant timestamptz := times[cardinality(times)];
+  -- Whether the last job has ended by then is not known yet.
+  is_too_early constant boolean := newest + spread > now_at
+    and last_job <> 'ended'
+    and (schedule).overlap <> 'allow';
+  fires public.schedule_fires[];
+begin
+  if tickwork.is_failing(schedule) then
+    perform tickwork.pause(schedule, null, format('Its last %s jobs failed', (schedule).pause_after_failures));
+    return '{}';
+  end if;
+
+  fires := tickwork.fires_of(
+    schedule, now_at, spread, last_job, case when is_too_early then trim_array(times, 1) else times end
+  );
+
+  if (schedule).overlap = 'cancel_previous'
+    and exists (select from unnest(fires) as fire where fire.outcome in ('fired', 'late'))
+  then
+    perform tickwork.cancel_jobs_of(schedule);
+  end if;
+
+  perform tickwork.look_later(schedule, newest, case when is_too_early then newest + spread end);
+  return fires;
+end
+$$;
+
+comment on function tickwork.decide is
+  'What becomes of the times of a schedule that are due or about to be. Moves the schedule on.';
+
+create function tickwork.due_times(schedule public.schedules, until timestamptz)
+returns timestamptz[]
+language plpgsql
+stable
+as $$
+declare
+  calendar constant tickwork.calendar := tickwork.parse_cron((schedule).cron_expr);
+  times timestamptz[] := '{}';
+  next_at timestamptz := (schedule).next_nominal_at;
+begin
+  -- More than a day of minutes at once would hold up whoever ticks. The rest comes with the next tick.
+  while next_at <= due_times.until and cardinality(times) < 1500 loop
+    times := times || next_at;
+    next_at := tickwork.next_time(calendar, (schedule).timezone, next_at);
+    exit when next_at > (schedule).ends_at;
+  end loop;
+
+  return times;
+end
+$$;
+
+create function tickwork.fires_of(
+  schedule public.schedules,
+  now_at timestamptz,
+  spread interval,
+  last_job text,
+  times timestamptz[]
+)
+returns public.schedule_fires[]
+language sql
+stable
+return array(
+  select row(
+    (schedule).id, due.nominal_at, (schedule).tenant_id, due.nominal_at + spread,
+    case
+      when not due.is_wanted then 'skipped_missed'
+      when (schedule).overlap = 'allow' then due.outcome
+      when due.wanted_after > 0 or (schedule).overlap = 'skip' and last_job <> 'ended'
+        or (schedule).overlap = 'queue_one' and last_job = 'queued' then 'skipped_overlap'
+      else due.outcome
+    end,
+    null, null, clock_timestamp()
+  )::public.schedule_fires
+  from (
+    select
+      wanted.*,
+      count(*) filter (where wanted.is_wanted) over (
+        order by wanted.nominal_at rows between 1 following and unbounded following
+      ) as wanted_after
+    from (
+      select
+        time as nominal_at,
+        case when is_late then 'late' else 'fired' end as outcome,
+        case
+          when not is_late then true
+          when time < now_at - make_interval(secs => (schedule).catch_up_seconds) then false
+          when (schedule).missed = 'latest' then place = 1
+          else (schedule).missed = 'all' and place <= 100
+        end as is_wanted
+      from (
+        select
+          time,
+          -- A tick that came a little late has missed nothing.
+          time + spread < now_at - interval '60 seconds' as is_late,
+          row_number() over (order by time desc) as place
+        from unnest(times) as time
+      ) as listed
+    ) as wanted
+  ) as due
+  order by due.nominal_at
+);
+
+comment on function tickwork.fires_of is
+  'What becomes of the due times of a schedule. Where jobs must not overlap, only the newest of them starts.';
+
+create function tickwork.jobs_of(schedule public.schedules, most integer)
+returns table (id uuid, status text, decided_at timestamptz)
+language sql
+stable
+as $$
+  select last_jobs.id, last_jobs.status, last_fires.decided_at
+  from (
+    select schedule_fires.job_id, schedule_fires.nominal_at, schedule_fires.decided_at
+    from public.schedule_fires
+    where schedule_fires.schedule_id = (jobs_of.schedule).id
+      and schedule_fires.job_id is not null
+    order by schedule_fires.nominal_at desc
+    limit jobs_of.most
+  ) as last_fires
+  cross join lateral (
+    select jobs.id, jobs.status
+    from public.jobs
+    where jobs.id = last_fires.job_id
+    limit 1
+  ) as last_jobs
+  order by last_fires.nominal_at desc;
+$$;
+
+comment on function tickwork.jobs_of is 'The last jobs of a schedule, the newest first.';
+
+create function tickwork.state_of_jobs(schedule public.schedules)
+returns text
+language sql
+stable
+return (
+  select case
+    when bool_or(status = 'queued') then 'queued'
+    when bool_or(status = 'running') then 'running'
+    else 'ended'
+  end
+  from tickwork.jobs_of(schedule, 10)
+);
+
+comment on function tickwork.state_of_jobs is 'queued, running or ended: the state of the last jobs of a schedule.';
+
+create function tickwork.is_failing(schedule public.schedules)
+returns boolean
+language sql
+stable
+return (schedule).pause_after_failures is not null and (
+  select count(*) filter (where status in ('failed', 'dead')) = (schedule).pause_after_failures
+  from tickwork.jobs_of(schedule, (schedule).pause_after_failures)
+  where decided_at > (schedule).failures_since
+);
+
+create function tickwork.cancel_jobs_of(schedule public.schedules)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  job public.jobs;
+begin
+  for job in
+    select locked.*
+    from tickwork.jobs_of(schedule, 10) as active
+    cross join lateral (
+      select *
+      from public.jobs
+      where jobs.id = active.id
+        and jobs.status in ('queued', 'running')
+      limit 1
+      -- Somebody is settling or changing it at this moment: it ends without us.
+      for no key update skip locked
+    ) as locked
+  loop
+    perform tickwork.apply_change(tickwork.new_change('cancelled', null, null, null), array[job]);
+  end loop;
+end
+$$;
+
+create function tickwork.look_later(schedule public.schedules, decided timestamptz, look_at timestamptz)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  next_at constant timestamptz := case
+    when look_later.look_at is not null then decided
+    else tickwork.next_nominal(schedule, decided)
+  end;
+begin
+  update public.schedules
+  set
+    next_nominal_at = next_at,
+    look_at = coalesce(look_later.look_at, next_at + tickwork.spread_of(schedule) - tickwork.schedule_lead())
+  where schedules.id = (schedule).id;
+end
+$$;
+
+comment on function tickwork.look_later is
+  'Moves a schedule on to the time after the last one that was decided, or, if that could not be decided yet, to the '
+  'moment when it can.';
+
+create function tickwork.store_fires(fires public.schedule_fires[])
+returns integer
+language plpgsql
+volatile
+as $$
+declare
+  starting public.schedule_fires[];
+  fire public.schedule_fires;
+begin
+  with stored as (
+    insert into public.schedule_fires
+    select *
+    from unnest(store_fires.fires)
+    on conflict do nothing
+    returning schedule_fires as fire, schedule_fires.outcome
+  )
+  select array_agg(stored.fire)
+  into starting
+  from stored
+  where stored.outcome in ('fired', 'late', 'manual', 'backfilled');
+
+  if starting is null then
+    return 0;
+  end if;
+
+  begin
+    perform tickwork.start_fires(starting);
+  exception
+    when others then
+      -- One of them was refused, and all with it: each by itself then.
+      if sqlstate not like 'TW%' then
+        raise;
+      end if;
+
+      foreach fire in array starting loop
+        perform tickwork.start_fire(fire);
+      end loop;
+  end;
+
+  return cardinality(starting);
+end
+$$;
+
+comment on function tickwork.store_fires is
+  'Records decided times and enqueues their jobs, except for times that were decided before. A job that is refused is '
+  'recorded with the error. Returns how many jobs were to start.';
+
+create function tickwork.start_fires(fires public.schedule_fires[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  requests constant tickwork.job_request[] := array(
+    select tickwork.new_job(
+      fire.tenant_id, schedules.type, tickwork.schedule_payload(schedules, fire.nominal_at), schedules.priority,
+      fire.run_at, lane => schedules.lane, source => 'schedule', source_ref => schedules.id::text,
+      id => tickwork.new_id()
+    )
+    from unnest(start_fires.fires) with ordinality as fire
+    cross join lateral (select * from public.schedules where schedules.id = fire.schedule_id limit 1) as schedules
+    order by fire.ordinality
+  );
+begin
+  perform tickwork.insert_jobs(requests);
+
+  update public.schedule_fires
+  set job_id = request.id
+  from unnest(start_fires.fires) with ordinality as fire
+  cross join lateral (select requests[fire.ordinality].id) as request
+  where schedule_fires.schedule_id = fire.schedule_id
+    and schedule_fires.nominal_at = fire.nominal_at;
+end
+$$;
+
+create function tickwork.start_fire(fire public.schedule_fires)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  perform tickwork.start_fires(array[start_fire.fire]);
+exception
+  when others then
+    if sqlstate not like 'TW%' then
+      raise;
+    end if;
+
+    update public.schedule_fires
+    set
+      outcome = 'refused',
+      error = left(sqlerrm, 1000)
+    where schedule_fires.schedule_id = (start_fire.fire).schedule_id
+      and schedule_fires.nominal_at = (start_fire.fire).nominal_at;
+end
+$$;
+
+create function tickwork.pause(schedule public.schedules, paused_by uuid, note text)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  update public.schedules
+  set
+    paused_at = clock_timestamp(),
+    paused_by = pause.paused_by,
+    pause_note = left(pause.note, 1000)
+  where schedules.id = (pause.schedule).id;
+
+  perform tickwork.withdraw_fires(pause.schedule);
+end
+$$;
+
+create function tickwork.withdraw_fires(schedule public.schedules)
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  jobs public.jobs[];
+begin
+  jobs := array(
+    select locked
+    from public.schedule_fires
+    cross join lateral (
+      select *
+      from public.jobs
+      where jobs.id = schedule_fires.job_id
+        and jobs.status = 'queued'
+        and jobs.run_at > clock_timestamp()
+      limit 1
+      for no key update
+    ) as locked
+    where schedule_fires.schedule_id = (withdraw_fires.schedule).id
+      and schedule_fires.nominal_at > clock_timestamp() - interval '1 day'
+      and schedule_fires.outcome = 'fired'
+      and schedule_fires.run_at > clock_timestamp()
+  );
+
+  if jobs = '{}' then
+    return;
+  end if;
+
+  perform tickwork.apply_change(tickwork.new_change('cancelled', null, null, null), jobs);
+
+  delete from public.schedule_fires
+  where schedule_fires.schedule_id = (withdraw_fires.schedule).id
+    and schedule_fires.job_id = any (array(select job.id from unnest(jobs) as job));
+end
+$$;
+
+comment on function tickwork.withdraw_fires is
+  'Cancels the jobs of a schedule that were enqueued ahead of their time: the schedule has been paused or changed.';
+
+create function tickwork.forget_fires(most integer)
+returns void
+language sql
+volatile
+as $$
+  delete from public.schedule_fires
+  where schedule_fires.ctid = any (array(
+    select old.ctid
+    from public.schedule_fires as old
+    where old.decided_at < clock_timestamp() - interval '90 days'
+    limit forget_fires.most
+    for update skip locked
+  ));
+$$;
