@@ -152,7 +152,7 @@ language plpgsql
 immutable
 as $$
 begin
-  raise exception 'cron_expr: % is not a %', quote_literal(left(raise_bad_cron.written, 50)), raise_bad_cron.field
+  raise exception 'cron_expr: % cannot be the %', quote_literal(left(raise_bad_cron.written, 50)), raise_bad_cron.field
     using errcode = 'TWCAL', hint = raise_bad_cron.hint;
 end
 $$;

@@ -20,7 +20,7 @@ create table public.schedules (
   paused_at timestamptz,
   paused_by uuid,
   pause_note text,
-  failures_since timestamptz not null default '-infinity',
+  failures_since timestamptz,
   created_by uuid,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),

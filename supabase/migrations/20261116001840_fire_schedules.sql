@@ -191,7 +191,7 @@ stable
 return (schedule).pause_after_failures is not null and (
   select count(*) filter (where status in ('failed', 'dead')) = (schedule).pause_after_failures
   from tickwork.jobs_of(schedule, (schedule).pause_after_failures)
-  where decided_at > (schedule).failures_since
+  where decided_at > coalesce((schedule).failures_since, '-infinity')
 );
 
 create function tickwork.cancel_jobs_of(schedule public.schedules)

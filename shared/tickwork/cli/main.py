@@ -21,6 +21,7 @@ from tickwork.cli import (
     job_changes,
     jobs,
     pauses,
+    schedules,
     secrets,
     stack,
     tenants,
@@ -31,7 +32,21 @@ from tickwork.cli.output import print_error
 from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueError, Unavailable
 
 RESOURCES = (
-    *(stack, database, jobs, job_changes, pauses, worker, doctor, tenants, documents, connectors, imports, classifier),
+    *(
+        stack,
+        database,
+        jobs,
+        job_changes,
+        pauses,
+        schedules,
+        worker,
+        doctor,
+        tenants,
+        documents,
+        connectors,
+        imports,
+        classifier,
+    ),
     *(webhooks, secrets, cron, deploy),
 )
 
