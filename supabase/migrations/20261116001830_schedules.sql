@@ -42,7 +42,8 @@ comment on table public.schedules is
   'What starts by the calendar, in the time zone of the schedule. The tick enqueues each job shortly before its time.';
 comment on column public.schedules.label is 'For people. No two schedules of a tenant have the same one.';
 comment on column public.schedules.payload_template is
-  'The payload. Placeholders: {{scheduled_for}}, {{previous}}, {{schedule_id}}, {{label}}, {{tenant_id}}, {{timezone}}.';
+  'The payload. Placeholders: {{scheduled_for}}, {{previous}}, {{schedule_id}}, {{label}}, {{tenant_id}} and '
+  '{{timezone}}.';
 comment on column public.schedules.overlap is
   'What happens if the last job has not ended: skip this time, allow both, queue_one (one may wait behind the one that '
   'runs), cancel_previous.';

@@ -90,8 +90,8 @@ return tickwork.create_schedule(row(
 )::public.schedules);
 
 comment on function public.create_schedule is
-  '-> queued, by the calendar. Starts jobs of a type for a tenant at the times of a cron expression in a time zone, the '
-  'tenant''s if none is given. For admins. Raises TWTNT, TWMEM, TWADM, TWENQ, TWARG, TWCAL, TWTPL, TWBIG, TWTYP, '
+  '-> queued, by the calendar. Starts jobs of a type for a tenant at the times of a cron expression in a time zone, '
+  'the tenant''s if none is given. For admins. Raises TWTNT, TWMEM, TWADM, TWENQ, TWARG, TWCAL, TWTPL, TWBIG, TWTYP, '
   'TWPAY, TWPRI, TWKEY, TWDUP.';
 
 create function tickwork.schedule_to_manage(schedule_id uuid)
@@ -172,5 +172,5 @@ volatile
 return tickwork.change_schedule(schedule_id, changes);
 
 comment on function public.change_schedule is
-  '-> queued, by the calendar. Changes fields of a schedule, named as the parameters of create_schedule; a job that was '
-  'enqueued ahead of its time is cancelled. For admins. Raises TWTRG and what create_schedule raises.';
+  '-> queued, by the calendar. Changes fields of a schedule, named as the parameters of create_schedule; a job that '
+  'was enqueued ahead of its time is cancelled. For admins. Raises TWTRG and what create_schedule raises.';

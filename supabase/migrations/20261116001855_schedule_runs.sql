@@ -222,5 +222,5 @@ volatile
 return tickwork.delete_schedule(schedule_id);
 
 comment on function public.delete_schedule is
-  '-> cancelled. Deletes a schedule and its history; its jobs stay, except one that was enqueued ahead of its time. For '
-  'admins. Raises TWTRG, TWADM.';
+  '-> cancelled. Deletes a schedule and its history; its jobs stay, except one that was enqueued ahead of its time. '
+  'For admins. Raises TWTRG, TWADM.';

@@ -1,14 +1,10 @@
 -- Reads: the schedules with their last and next times, and what a cron expression would do.
 
-create function public.preview_schedule(
-  cron_expr text,
-  timezone text default 'UTC',
-  after timestamptz default null,
-  times integer default 5
-)
+create function tickwork.preview_schedule(cron_expr text, timezone text, after timestamptz, times integer)
 returns table (nominal_at timestamptz, local_time text, note text)
 language plpgsql
 stable
+security definer -- the functions of the calendar are not open to everybody
 set search_path = ''
 as $$
 declare
@@ -34,6 +30,20 @@ begin
   end loop;
 end
 $$;
+
+create function public.preview_schedule(
+  cron_expr text,
+  timezone text default 'UTC',
+  after timestamptz default null,
+  times integer default 5
+)
+returns table (nominal_at timestamptz, local_time text, note text)
+language sql
+stable
+begin atomic
+  select *
+  from tickwork.preview_schedule(cron_expr, timezone, after, times);
+end;
 
 comment on function public.preview_schedule is
   'Reads when a cron expression fires next in a time zone, up to 100 times, with a note where the clock changes. '

@@ -69,8 +69,7 @@ revoke execute on function tickwork.open_verbs from public, anon, authenticated,
 grant execute on function
   tickwork.caller_id, tickwork.caller_is_service, tickwork.caller_memberships, tickwork.caller_tenants,
   tickwork.caller_is_platform_admin, tickwork.caller_may_do_all, tickwork.may_act_for, tickwork.new_job,
-  tickwork.new_filter, tickwork.parse_cron, tickwork.next_time, tickwork.check_timezone, tickwork.note_on_time,
-  tickwork.spread_of
+  tickwork.new_filter, tickwork.spread_of
 to authenticated, service_role;
 
 grant execute on function tickwork.is_backoff, tickwork.are_keep_days to service_role;

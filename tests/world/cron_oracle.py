@@ -19,12 +19,12 @@ FAR = timedelta(days=9 * 365)
 
 @cache
 def changes(zone: str) -> list[datetime]:
-    """The days after which the clock was another one, from 2010 to 2015; a quiet day if there are none.
+    """The days after which the clock was another one, from 2010 to 2016; a quiet day if there are none.
 
     Long ago, since the server and Python may know different versions of what is to come; and a rare expression fires
     nine years later.
     """
-    days = [datetime(2010, 1, 1, tzinfo=UTC) + timedelta(days=day) for day in range(6 * 365)]
+    days = [datetime(2010, 1, 1, tzinfo=UTC) + timedelta(days=day) for day in range(7 * 365)]
     offsets = [day.astimezone(ZoneInfo(zone)).utcoffset() for day in days]
     return [days[place] for place in range(1, len(days)) if offsets[place] != offsets[place - 1]] or [days[1000]]
 
@@ -66,9 +66,10 @@ def next_fire_looked_up_again(expression: str, zone: str, moment: datetime) -> d
     """The same, but asked from every half hour around clock changes, too.
 
     cronsim steps by whole hours, and so passes over times right after a change; asked from a later moment it finds
-    them. A time at which the clock shows another hour than the expression names is none.
+    them. A time at which the clock shows something else than the expression names is none.
     """
-    near = [change for change in changes(zone) if abs(change - moment) < timedelta(days=4)]
+    around = [moment, next_fire(expression, zone, moment) or moment]
+    near = [change for change in changes(zone) if any(abs(change - each) < timedelta(days=4) for each in around)]
     starts = [change + timedelta(minutes=30 * step, seconds=-1) for change in near for step in range(-48, 48)]
     found = [first_of(fires(expression, zone, start), moment) for start in [moment, *starts] if start >= moment]
     return min((each for each in found if each and each <= moment + FAR), default=None)
@@ -82,8 +83,8 @@ def fires(expression: str, zone: str, start: datetime) -> Iterator[datetime]:
     is_fixed = not any(field.startswith("*") for field in expression.split()[:2])
     for local in cron:
         at = local.astimezone(UTC)
-        shown = at.astimezone(ZoneInfo(zone))
-        if is_fixed or (shown.hour in cron.hours and shown.minute in cron.minutes):
+        shown = at.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+        if is_fixed or next(CronSim(expression, shown - timedelta(seconds=1))) == shown:
             yield at
 
 
