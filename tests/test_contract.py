@@ -47,7 +47,7 @@ HOMES = (Queue, Jobs, Pauses, Schedules, Maintenance, Documents, Connectors, Web
 NO_FUNCTION = {
     *("add", "find", "overview", "remove", "get", "row", "attempts", "wait_for_job", "engines", "are_being_classified"),
     *("add_connector", "remove_connector", "watch_connector", "keep_token", "is_named", "next_import"),
-    *("change", "rotate", "deliveries", "fires"),
+    *("change", "update", "rotate", "deliveries", "fires"),
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from tickwork.errors import BadSetting
-from tickwork.settings import READERS, VARIABLES, Settings, load_settings
+from tickwork.settings import ALIASES, READERS, VARIABLES, Settings, load_settings
 
 URL = "postgresql://tickwork_worker@127.0.0.1:5432/postgres"
 OLD, NEW = "o" * 32, "n" * 32
@@ -15,7 +15,7 @@ OLD, NEW = "o" * 32, "n" * 32
 def test_a_database_is_all_that_is_needed_and_nobody_may_call() -> None:
     settings = load_settings({"TICKWORK_DATABASE_URL": URL})
 
-    assert settings == Settings(database_url=URL, budget_seconds=50, max_jobs=100, grace_seconds=8)
+    assert settings == Settings(database_url=URL, budget_seconds=50, max_jobs=100, grace_seconds=8, poll_seconds=1)
     assert settings.bearer_secret is settings.hmac_secret is settings.oidc_audience is settings.oidc_email is None
     assert not settings.open_on_loopback
 
@@ -145,8 +145,23 @@ def test_a_secret_that_is_short_or_fits_no_header_is_refused(name: str, secret: 
         ("TICKWORK_MAX_JOBS", "nan"),
         ("TICKWORK_MAX_JOBS", "many"),
         ("TICKWORK_LOOK_AGAIN_SECONDS", "-1"),
-        ("TICKWORK_WEBHOOK_SECONDS", "0"),
-        ("TICKWORK_WEBHOOK_SECONDS", "31"),
+        ("TICKWORK_POLL_SECONDS", "0"),
+        ("TICKWORK_POLL_SECONDS", "3601"),
+        ("TICKWORK_LEASE_SECONDS", "9"),
+        ("TICKWORK_LEASE_SECONDS", "3601"),
+        ("TICKWORK_LEASE_SECONDS", "60.5"),
+        ("TICKWORK_HEARTBEAT_SECONDS", "0"),
+        ("TICKWORK_HEARTBEAT_SECONDS", "nan"),
+        ("TICKWORK_HEARTBEAT_SECONDS", "1801"),
+        ("TICKWORK_WORKER_ID", "a\nb"),
+        ("TICKWORK_WORKER_ID", "x" * 201),
+        ("TICKWORK_WORKER_ID", "\udcff"),
+        ("BPC_JOBS_POLL_INTERVAL_MS", "0"),
+        ("BPC_JOBS_POLL_INTERVAL_MS", "3600001"),
+        ("BPC_JOBS_POLL_INTERVAL_MS", "1 s"),
+        ("BPC_JOBS_LEASE_SECONDS", "5"),
+        ("BPC_JOBS_LEASE_RENEW_SECONDS", "-1"),
+        ("BPC_WORKER_ID", "a\tb"),
         ("TICKWORK_GRACE_SECONDS", "-0.1"),
         ("TICKWORK_GRACE_SECONDS", "nan"),
         ("TICKWORK_OPEN_ON_LOOPBACK", "perhaps"),
@@ -164,6 +179,47 @@ def test_a_secret_that_is_short_or_fits_no_header_is_refused(name: str, secret: 
 )
 def test_a_bad_value_is_named(name: str, value: str) -> None:
     assert_refused(name, value)
+
+
+@pytest.mark.parametrize(
+    ("alias", "value", "name", "same", "read"),
+    [
+        ("BPC_JOBS_POLL_INTERVAL_MS", "250", "TICKWORK_POLL_SECONDS", "0.25", ("poll_seconds", 0.25)),
+        ("BPC_JOBS_LEASE_SECONDS", "120", "TICKWORK_LEASE_SECONDS", "120.0", ("lease_seconds", 120)),
+        ("BPC_JOBS_LEASE_RENEW_SECONDS", "30", "TICKWORK_HEARTBEAT_SECONDS", "3e1", ("heartbeat_seconds", 30)),
+        ("BPC_WORKER_ID", "worker-1", "TICKWORK_WORKER_ID", "worker-1", ("worker_id", "worker-1")),
+    ],
+)
+def test_a_name_of_the_source_documents_means_the_same(
+    alias: str, value: str, name: str, same: str, read: tuple[str, object]
+) -> None:
+    setting, expected = read
+    for environment in ({alias: value}, {name: same}, {alias: value, name: same}, {alias: value, name: ""}):
+        settings = load_settings({"TICKWORK_DATABASE_URL": URL, **environment})
+        assert getattr(settings, setting) == expected
+
+    with pytest.raises(BadSetting, match=f"^{alias}: {name} means the same and has another value. Unset one of them$"):
+        load_settings({"TICKWORK_DATABASE_URL": URL, alias: value, name: "17"})
+
+
+def test_the_names_of_the_source_documents_are_these() -> None:
+    assert set(ALIASES) == {
+        "BPC_JOBS_POLL_INTERVAL_MS",
+        "BPC_JOBS_LEASE_SECONDS",
+        "BPC_JOBS_LEASE_RENEW_SECONDS",
+        "BPC_WORKER_ID",
+    }
+
+
+@pytest.mark.parametrize(
+    ("heartbeat", "lease", "most"), [("31", "", "30"), ("61", "120", "60"), ("15.5", "30", "15"), ("6", "10", "5")]
+)
+def test_a_heartbeat_that_comes_too_late_for_the_lease_is_refused(heartbeat: str, lease: str, most: str) -> None:
+    given = {"TICKWORK_DATABASE_URL": URL, "TICKWORK_LEASE_SECONDS": lease}
+
+    assert load_settings({**given, "TICKWORK_HEARTBEAT_SECONDS": most}).heartbeat_seconds == float(most)
+    with pytest.raises(BadSetting, match=f"^TICKWORK_HEARTBEAT_SECONDS: must be at most {most}, half of the lease of"):
+        load_settings({**given, "TICKWORK_HEARTBEAT_SECONDS": heartbeat})
 
 
 def test_every_setting_is_read_by_what_checks_it() -> None:

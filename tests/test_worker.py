@@ -95,10 +95,7 @@ def test_jobs_are_worked_off_as_they_come(typed: World, tmp_path: Path) -> None:
 
 @pytest.mark.skipif("TICKWORK_TEST_PGBOUNCER" in os.environ, reason="a transaction-mode pooler passes on no notices")
 def test_a_notice_wakes_the_worker_between_two_polls(typed: World, tmp_path: Path) -> None:
-    slow_poll = "import tickwork.worker; tickwork.worker.POLL_SECONDS = 3600; "
-    (tmp_path / "sitecustomize.py").write_text(slow_poll)
-
-    with worker(typed, tmp_path, PYTHONPATH=str(tmp_path)) as process:
+    with worker(typed, tmp_path, TICKWORK_POLL_SECONDS="3600") as process:
         listens = (
             "select count(*) from pg_stat_activity where datname = current_database() and query = 'listen tickwork'"
         )
@@ -107,6 +104,37 @@ def test_a_notice_wakes_the_worker_between_two_polls(typed: World, tmp_path: Pat
         until(lambda: typed.reload(job).status == "done")
 
         assert process.stop() == 0
+
+
+def test_name_lease_heartbeat_and_poll_are_settings_with_the_names_of_the_source_documents_too(
+    typed: World, tmp_path: Path
+) -> None:
+    settings = {
+        "BPC_WORKER_ID": "worker-17",
+        "BPC_JOBS_LEASE_SECONDS": "3600",
+        "BPC_JOBS_LEASE_RENEW_SECONDS": "0.1",
+        "BPC_JOBS_POLL_INTERVAL_MS": "20",
+    }
+    job = typed.job("patient")
+
+    with worker(typed, tmp_path, **settings) as process:
+        until(process.started.exists)
+        running = typed.reload(job)
+        # Without the setting, a lease of an hour would be renewed after 20 minutes.
+        until(lambda: typed.reload(job).lease_expires_at != running.lease_expires_at)
+        process.finish.touch()
+        until(lambda: typed.reload(job).status == "done")
+        polled_at = "select query_start from pg_stat_activity where application_name = 'tickwork test worker'"
+        polls: set[object] = set()
+
+        def has_polled_often() -> bool:
+            polls.update(row["query_start"] for row in typed.rows(polled_at))
+            return len(polls) > 100
+
+        # At one poll per second there would be fewer.
+        until(has_polled_often, seconds=60)
+
+    assert (running.worker_id, running.lease_seconds) == ("worker-17", 3600)
 
 
 def test_a_worker_that_hears_no_notices_polls(typed: World, tmp_path: Path) -> None:

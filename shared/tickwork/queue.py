@@ -17,15 +17,25 @@ from tickwork.database.connection import Connection, Database
 from tickwork.database.json_text import as_given, as_stored, storable
 from tickwork.errors import WriteFailed
 from tickwork.jobs.outcomes import Json, Write
+from tickwork.settings import Settings
 
 if TYPE_CHECKING:
     from tickwork.jobs.rows import ClaimedJob, FollowUp, Job
 
 
 class Queue:
-    def __init__(self, database: Database, worker_id: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        worker_id: str,
+        lease_seconds: int | None = None,
+        heartbeat_seconds: float | None = None,
+    ) -> None:
+        """Without a number of seconds, the type of each job decides."""
         self.database = database
         self.worker_id = worker_id
+        self.lease_seconds = lease_seconds
+        self.heartbeat_seconds = heartbeat_seconds
 
     def claim_next_job(
         self, family: str, lease_seconds: int | None = None, types: Iterable[str] | None = None
@@ -36,7 +46,7 @@ class Queue:
             "claim_next_job",
             family=family,
             worker_id=self.worker_id,
-            lease_seconds=lease_seconds,
+            lease_seconds=lease_seconds or self.lease_seconds,
             types=as_list(types),
         )
         return job_of(rows[0]) if rows else None
@@ -50,7 +60,7 @@ class Queue:
             family=family,
             worker_id=self.worker_id,
             max_jobs=max_jobs,
-            lease_seconds=lease_seconds,
+            lease_seconds=lease_seconds or self.lease_seconds,
             types=as_list(types),
         )
         return [job_of(row) for row in rows]
@@ -172,7 +182,7 @@ class SettleAndClaim:
             family=family,
             worker_id=queue.worker_id,
             max_jobs=max_jobs,
-            lease_seconds=lease_seconds,
+            lease_seconds=lease_seconds or queue.lease_seconds,
             types=as_list(types),
         )
         self.settled, self._claimed = row["settled"], row["claimed"]
@@ -218,8 +228,13 @@ def perform(write: Write, connection: Connection) -> None:
         raise WriteFailed(str(error), sqlstate=error.sqlstate) from error
 
 
+def queue_for(family: str, database: Database, settings: Settings) -> Queue:
+    worker_id = settings.worker_id or worker_name(family)
+    return Queue(database, worker_id, settings.lease_seconds, settings.heartbeat_seconds)
+
+
 def worker_name(family: str) -> str:
-    """The worker's name, for people to read: the revision or host, the process, and a random part."""
+    """A name for people to read: the revision or host, the process, and a random part."""
     place = os.environ.get("K_REVISION") or f"{family}@{socket.gethostname()}"
     return f"{place}:{os.getpid()}:{_life(os.getpid())}"
 

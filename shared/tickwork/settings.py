@@ -15,6 +15,8 @@ from psycopg.conninfo import conninfo_to_dict
 from tickwork.errors import BadSetting
 
 PREFIX = "TICKWORK_"
+# That of types that have none of their own.
+USUAL_LEASE_SECONDS = 60
 
 
 def is_postgres_url(url: str) -> str:
@@ -114,23 +116,34 @@ def _is_tenant(name: str) -> str:
     return name
 
 
-def _seconds(at_most: int, *, is_positive: bool = False) -> Callable[[str], float]:
-    span = f"above 0 and at most {at_most}" if is_positive else f"from 0 to {at_most}"
+def _is_worker_id(name: str) -> str:
+    if not name.isprintable() or len(name.encode()) > 200:
+        raise ValueError("must be at most 200 bytes of printable characters")
+    return name
+
+
+def _seconds(at_most: int, *, is_positive: bool = False, per_second: int = 1) -> Callable[[str], float]:
+    """Reads seconds, or milliseconds if there are 1000 per second."""
+    most = at_most * per_second
+    span = f"above 0 and at most {most}" if is_positive else f"from 0 to {most}"
 
     def seconds(text: str) -> float:
         value = _number(text)
-        if not 0 <= value <= at_most or (is_positive and value == 0):
+        if not 0 <= value <= most or (is_positive and value == 0):
             raise ValueError(f"must be a number {span}")
-        return value
+        return value / per_second
 
     return seconds
 
 
-def _is_count(text: str) -> int:
-    value = _number(text)
-    if not 1 <= value <= 100_000 or not value.is_integer():
-        raise ValueError("must be a whole number from 1 to 100000")
-    return int(value)
+def _whole_number(at_least: int, at_most: int) -> Callable[[str], int]:
+    def whole_number(text: str) -> int:
+        value = _number(text)
+        if not at_least <= value <= at_most or not value.is_integer():
+            raise ValueError(f"must be a whole number from {at_least} to {at_most}")
+        return int(value)
+
+    return whole_number
 
 
 def _number(text: str) -> float:
@@ -161,9 +174,13 @@ class Settings:
     # Not pydantic: a function that finds nothing due does not need it, and would take a third longer to start.
     database_url: Annotated[str, is_postgres_url]
     budget_seconds: Annotated[float, _seconds(3600, is_positive=True)] = 50
-    max_jobs: Annotated[int, _is_count] = 100
+    max_jobs: Annotated[int, _whole_number(1, 100_000)] = 100
     look_again_seconds: Annotated[float, _seconds(3600)] = 0
     grace_seconds: Annotated[float, _seconds(3600)] = 8
+    poll_seconds: Annotated[float, _seconds(3600, is_positive=True)] = 1
+    lease_seconds: Annotated[int | None, _whole_number(10, 3600)] = None
+    heartbeat_seconds: Annotated[float | None, _seconds(1800, is_positive=True)] = None
+    worker_id: Annotated[str | None, _is_worker_id] = None
     bearer_secret: Secrets = None
     hmac_secret: Secrets = None
     oidc_audience: Annotated[str | None, _can_be_checked] = None
@@ -179,7 +196,6 @@ class Settings:
     outbound_block: Annotated[str | None, _are_networks] = None
     outbound_http: Annotated[bool, _yes_or_no] = False
     outbound_authorities: str | None = None
-    webhook_seconds: Annotated[float, _seconds(30, is_positive=True)] = 30
     dropbox_app_key: str | None = None
     dropbox_app_secret: str | None = None
     dropbox_url: Annotated[str | None, _is_http_url] = None
@@ -197,8 +213,13 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """The settings of this process; raises BadSetting with one line that names the first bad one."""
     if not environment.get(f"{PREFIX}DATABASE_URL"):
         raise BadSetting(f"{PREFIX}DATABASE_URL is not set. Example: postgresql://tickwork_worker@host:5432/postgres")
-    given = {name: environment.get(variable, "") for name, variable in VARIABLES.items()}
-    settings = Settings(**{name: _read(name, text) for name, text in given.items() if text})
+    settings = Settings(**_given(environment))
+    lease = settings.lease_seconds or USUAL_LEASE_SECONDS
+    if settings.heartbeat_seconds and settings.heartbeat_seconds > lease / 2:
+        raise BadSetting(
+            f"{PREFIX}HEARTBEAT_SECONDS: must be at most {lease / 2:g}, half of the lease of {lease} seconds, "
+            f"so that a job outlives a late heartbeat. {PREFIX}LEASE_SECONDS makes leases longer"
+        )
     if settings.oidc_audience and not settings.oidc_email:
         raise BadSetting(
             f"{PREFIX}OIDC_EMAIL: must be set with {PREFIX}OIDC_AUDIENCE, as anybody can get a token for an audience"
@@ -206,16 +227,37 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     return settings
 
 
-def _read(name: str, text: str) -> Any:
+def _given(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The settings that are set, by their own variables or by those of the source documents."""
+    given: dict[str, Any] = {}
+    for name, variable in VARIABLES.items():
+        if text := environment.get(variable):
+            given[name] = _read(variable, READERS[name], text)
+    for alias, (name, reader) in ALIASES.items():
+        if text := environment.get(alias):
+            value = _read(alias, reader, text)
+            if given.setdefault(name, value) != value:
+                raise BadSetting(f"{alias}: {VARIABLES[name]} means the same and has another value. Unset one of them")
+    return given
+
+
+def _read(variable: str, reader: Callable[[str], Any], text: str) -> Any:
     try:
-        return READERS[name](text)
+        return reader(text)
     except ValueError as error:
         # Without its context, which may contain the value.
-        raise BadSetting(f"{VARIABLES[name]}: {error}") from None
+        raise BadSetting(f"{variable}: {error}") from None
 
 
 VARIABLES = {name: PREFIX + name.upper() for name in Settings.__dataclass_fields__}
 READERS: Mapping[str, Callable[[str], Any]] = {
     name: (*getattr(hint, "__metadata__", ()), str)[0]
     for name, hint in get_type_hints(Settings, include_extras=True).items()
+}
+# The variables of the source documents that mean the same, and how to read them.
+ALIASES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "BPC_JOBS_POLL_INTERVAL_MS": ("poll_seconds", _seconds(3600, is_positive=True, per_second=1000)),
+    "BPC_JOBS_LEASE_SECONDS": ("lease_seconds", READERS["lease_seconds"]),
+    "BPC_JOBS_LEASE_RENEW_SECONDS": ("heartbeat_seconds", READERS["heartbeat_seconds"]),
+    "BPC_WORKER_ID": ("worker_id", READERS["worker_id"]),
 }

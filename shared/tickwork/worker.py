@@ -20,7 +20,6 @@ from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 from tickwork.runtime.worker_thread import WorkerThread
 
-POLL_SECONDS = 1.0
 # How often the main thread looks whether the process has to end.
 STOP_LOOK_SECONDS = 0.25
 
@@ -36,6 +35,7 @@ class Worker:
         listen_url: str,
         grace_seconds: float,
         batch_size: int = 1,
+        poll_seconds: float = 1,
     ) -> None:
         self._queue = queue
         self._schema = SchemaCheck(queue.database)
@@ -43,6 +43,7 @@ class Worker:
         self._handlers = handlers
         self._listen_url = listen_url
         self._batch_size = batch_size
+        self._poll_seconds = poll_seconds
         self._wake = threading.Event()
         self._total = Report(family)
         self._deadline = Deadline(float("inf"), 2**62, grace_seconds)
@@ -78,7 +79,7 @@ class Worker:
             self._wake.clear()
             self._total.include(self._work())
             if not self._deadline.is_stopped():
-                self._wake.wait(POLL_SECONDS * random.uniform(0.8, 1.2))
+                self._wake.wait(self._poll_seconds * random.uniform(0.8, 1.2))
 
     def _work(self) -> Report:
         try:

@@ -55,6 +55,8 @@ create table public.webhook_endpoints (
   description text not null default '',
   event_types text[] not null default '{}',
   header_prefix text not null default 'X-BPC-',
+  format text not null default 'standard',
+  timeout_seconds double precision not null default 30,
   status text not null default 'active',
   disabled_reason text,
   breaker text not null default 'closed',
@@ -76,6 +78,9 @@ create table public.webhook_endpoints (
     and length(header_prefix) <= 40
     and lower(header_prefix) not in ('webhook-', 'proxy-')
   ),
+  constraint format_is_known check (format in ('standard', 'bpc')),
+  -- Less than the 60 seconds of a deliver_webhook job, so that there is time left to record how the attempt went.
+  constraint timeout_seconds_is_a_tenth_to_50 check (timeout_seconds between 0.1 and 50),
   constraint status_is_known check (status in ('active', 'disabled')),
   constraint breaker_is_known check (breaker in ('closed', 'open', 'recovering'))
 );
@@ -86,6 +91,10 @@ comment on column public.webhook_endpoints.event_types is
   'Which events: exact types, or prefixes such as job.*; an empty list means all.';
 comment on column public.webhook_endpoints.header_prefix is
   'The prefix of the headers <prefix>Signature, <prefix>Event-Type and <prefix>Delivery-Id.';
+comment on column public.webhook_endpoints.format is
+  'The body. standard: type, timestamp, aggregate_type, aggregate_id and data. bpc: event_id, event_type, '
+  'aggregate_type, aggregate_id, occurred_at and payload.';
+comment on column public.webhook_endpoints.timeout_seconds is 'How long one attempt may take in total.';
 comment on column public.webhook_endpoints.breaker is
   'closed: deliveries flow. open: one delivery at a time probes whether the endpoint is back. recovering: deliveries '
   'flow at a limited rate.';

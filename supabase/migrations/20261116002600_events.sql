@@ -11,7 +11,9 @@ create table public.events (
 
 comment on table public.events is 'What happened, for tenants to read and for webhooks to deliver.';
 comment on column public.events.type is 'For example job.done or document.extracted.';
-comment on column public.events.aggregate is 'What it happened to, for example document:<id>.';
+comment on column public.events.aggregate is
+  'What it happened to, for example document:<id>. Webhooks send what is before the first colon as aggregate_type, and '
+  'the rest as aggregate_id.';
 
 create index events_of_a_tenant on public.events (tenant_id, occurred_at, id);
 create index events_by_age on public.events (occurred_at);

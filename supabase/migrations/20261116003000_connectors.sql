@@ -123,6 +123,46 @@ for each row execute function tickwork.make_lane_of_connector();
 create trigger forget_connector after delete on public.connectors
 for each row execute function tickwork.forget_connector();
 
+create function tickwork.emit_connection_event()
+returns trigger
+language plpgsql
+security definer -- nobody may write events directly
+set search_path = ''
+as $$
+declare
+  connector constant public.connectors := coalesce(new, old);
+begin
+  -- With its tenant, its events are gone too.
+  if exists (select from public.tenant_settings where tenant_settings.tenant_id = connector.tenant_id) then
+    perform tickwork.add_event(
+      connector.tenant_id,
+      'provider.connection.changed',
+      tickwork.connector_lane(connector.id),
+      jsonb_build_object(
+        'provider_id', connector.id,
+        'provider', connector.provider,
+        'name', connector.name,
+        'status', case tg_op when 'DELETE' then 'removed' else connector.status end
+      )
+    );
+  end if;
+
+  return null;
+end
+$$;
+
+comment on function tickwork.emit_connection_event is
+  '-> queued. Emits provider.connection.changed when a connector is added, changes its status or is removed.';
+
+create trigger emit_added_or_removed after insert or delete on public.connectors
+for each row execute function tickwork.emit_connection_event();
+
+create trigger emit_status
+after update of status on public.connectors
+for each row
+when (old.status is distinct from new.status)
+execute function tickwork.emit_connection_event();
+
 insert into public.job_types (key, family, description, timeout_seconds, enqueued_by)
 values
   ('import_dropbox', 'import', 'Bring files from Dropbox into the vault', 3000, 'member'),

@@ -127,6 +127,7 @@ set search_path = ''
 as $$
 declare
   connector public.connectors;
+  job tickwork.enqueued_jobs;
 begin
   -- Only connectors that were imported before: a notification says that something changed, not what is wanted.
   for connector in
@@ -146,7 +147,12 @@ begin
     order by connectors.id
   loop
     begin
-      perform tickwork.enqueue_import(connector, null, null, 0, 'event');
+      job := tickwork.enqueue_import(connector, null, null, 0, 'event');
+
+      -- While that import is waiting, further notifications say nothing new.
+      if not job.deduplicated then
+        perform tickwork.emit_folder_events(connector);
+      end if;
     exception
       -- A tenant with a full queue must not cost the others their notification.
       when sqlstate 'TWFUL' or sqlstate 'TWTYP' or sqlstate 'TWDUP' then
@@ -155,6 +161,36 @@ begin
   end loop;
 end
 $$;
+
+create function tickwork.emit_folder_events(connector public.connectors)
+returns void
+language plpgsql
+volatile
+as $$
+begin
+  -- The provider does not say which folder has changed. A tenant with very many must not delay the notification.
+  perform tickwork.add_event(
+    connector.tenant_id,
+    'provider.folder.updated',
+    tickwork.connector_lane(connector.id),
+    jsonb_build_object(
+      'provider_id', connector.id,
+      'provider', connector.provider,
+      'folder_path', folder.remote_path
+    )
+  )
+  from (
+    select connector_folders.remote_path
+    from public.connector_folders
+    where connector_folders.connector_id = connector.id
+    order by connector_folders.remote_path
+    limit 100
+  ) as folder;
+end
+$$;
+
+comment on function tickwork.emit_folder_events is
+  '-> queued. Emits provider.folder.updated for each folder of the connector that was imported before, at most 100.';
 
 create function public.note_changes(
   provider text,
@@ -167,8 +203,9 @@ volatile
 return tickwork.note_changes(provider, account_ids, connector_ids);
 
 comment on function public.note_changes is
-  '-> queued. Handles a verified notification from a provider: enqueues one import for each active connector '
-  'concerned, of the folders that were imported before. Returns nothing, whether or not there is such a connector.';
+  '-> queued. Handles a verified notification from a provider: for each active connector concerned, enqueues one '
+  'import of the folders that were imported before and emits provider.folder.updated for them, unless such an import '
+  'is waiting already. Returns nothing, whether or not there is such a connector.';
 
 select tickwork.open_verbs('authenticated, service_role', array['request_import']);
 select tickwork.open_verbs('tickwork_worker, service_role', array['note_changes']);

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.test_main import UNKNOWN, Ask, answer, ask, refusal
 from tests.world import World
 from tests.world.command_line import COMMAND, environment_for, run_all, started
-from tests.world.receivers import KEY, Sender, deliveries
+from tests.world.receivers import KEY, Sender, deliveries, state
 from tests.world.receivers import sender as sender  # a fixture
 from tests.world.waiting import PATIENCE, until
 from tickwork.database.connection import Connection
@@ -50,6 +50,26 @@ def test_an_endpoint_is_added_listed_tested_rotated_and_removed(sender: Sender, 
     assert sender.world.rows("select from tickwork.secrets") == []
 
 
+def test_an_endpoint_is_updated_and_what_is_not_named_stays(sender: Sender, ask: Ask) -> None:
+    added = answer(
+        ask("webhooks", "add", URL, "--tenant", "acme", "--format", "bpc", "--timeout", "5", "--json", **OPEN)
+    )
+    before = state(sender.world, UUID(added["id"]))
+    assert (before["format"], before["timeout_seconds"]) == ("bpc", 5)
+
+    changed = {"--url": f"{URL}/2", "--event": "job.*", "--description": "ours", "--prefix": "X-Acme-"}
+    options = [word for pair in changed.items() for word in pair]
+    assert "is changed" in ask("webhooks", "update", added["id"], *options).stdout
+    answer(ask("webhooks", "update", added["id"], "--format", "standard", "--timeout", "0.5", "--json"))
+
+    after = state(sender.world, UUID(added["id"]))
+    assert {name for name in after if after[name] != before[name]} == {
+        *("url", "event_types", "description", "header_prefix", "format", "timeout_seconds", "updated_at"),
+    }
+    assert (after["url"], after["event_types"], after["description"]) == (f"{URL}/2", ["job.*"], "ours")
+    assert (after["header_prefix"], after["format"], after["timeout_seconds"]) == ("X-Acme-", "standard", 0.5)
+
+
 def test_a_secret_is_shown_once(world: World, ask: Ask) -> None:
     world.tenant()
     shown = ask("webhooks", "add", URL, "--tenant", "acme", **OPEN).stdout
@@ -79,11 +99,20 @@ REFUSED = {
     f"{URL} --description {'x' * 501}": "--description: must have at most 500 characters",
     f"{URL} --tenant nobody": "tenant: there is no tenant 'nobody'",
 }
+# Refused before the command runs, and with another exit code.
+MISUSED = {
+    f"add --tenant acme {URL} --format xml": "'xml' is not one of 'standard', 'bpc'",
+    f"add --tenant acme {URL} --timeout 0": "greater than or equal to 0.1",
+    f"update {UNKNOWN} --timeout 51": "less than or equal to 50",
+}
 MISSING = {
     "test x": "ID: 'x' is not an id",
     f"test {UNKNOWN}": "there is no endpoint",
     f"rotate {UNKNOWN}": "there is no endpoint",
     f"remove {UNKNOWN}": "there is no endpoint",
+    f"update {UNKNOWN} --format bpc": "there is no endpoint",
+    f"update {UNKNOWN} --url http://hooks.example/": "URL: must start with https://",
+    f"update {UNKNOWN}": "there is nothing to change",
     f"enable {UNKNOWN}": "there is no endpoint",
     f"redeliver {UNKNOWN}": "there is no delivery",
     f"redeliver {UNKNOWN} --since yesterday": "there is no endpoint",
@@ -93,13 +122,14 @@ MISSING = {
 
 def test_what_is_no_endpoint_or_not_there_is_refused_with_a_reason(world: World, tmp_path: Path) -> None:
     world.tenant()
-    complaints = {f"add --tenant acme {arguments}": complaint for arguments, complaint in REFUSED.items()} | MISSING
+    complaints = {f"add --tenant acme {arguments}": complaint for arguments, complaint in REFUSED.items()}
+    complaints |= MISSING | MISUSED
     commands = [["webhooks", *arguments.split(), "--database-url", world.url] for arguments in complaints]
 
     asked = run_all(commands, home=tmp_path, TICKWORK_SECRET_KEY=KEY)
 
     for each, complaint in zip(asked, complaints.values(), strict=True):
-        assert complaint in refusal(each)
+        assert complaint in refusal(each, code=2 if complaint in MISUSED.values() else 1)
     assert world.rows("select from webhook_endpoints") == []
 
 

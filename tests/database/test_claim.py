@@ -297,6 +297,17 @@ def test_an_absurd_batch_is_refused(world: World, how_many: int) -> None:
         world.queue.claim_jobs("test", how_many)
 
 
+def test_a_type_that_says_nothing_has_a_lease_of_60_and_a_timeout_of_300_seconds(world: World) -> None:
+    world.job(world.type())
+
+    claimed = world.claim()
+
+    assert (claimed.lease_seconds, claimed.timeout_seconds) == (60, 300)
+    assert claimed.lease_expires_at is not None
+    assert claimed.started_at is not None
+    assert 59 < (claimed.lease_expires_at - claimed.started_at).total_seconds() < 61
+
+
 def test_a_job_whose_type_was_deleted_still_runs(world: World) -> None:
     job = world.job()
     world.run("delete from job_types where key = %s", job.type)

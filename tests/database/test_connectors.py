@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from tests.world import World
+from tests.world.receivers import deliveries, endpoint
 from tickwork.client import Client
 from tickwork.errors import InvalidRequest, NoSuchConnector
 
@@ -133,6 +134,80 @@ def test_changes_that_come_while_an_import_runs_are_not_forgotten(world: World) 
 
     statuses = [row["status"] for row in world.rows("select status from jobs order by created_at")]
     assert statuses == ["running", "queued"]
+
+
+def test_a_notification_tells_of_the_folders_once_for_each_import(world: World) -> None:
+    tenant = world.tenant()
+    id = with_folder(world, tenant, account_id="dbid:1")
+    world.run("insert into connector_folders (connector_id, tenant_id, remote_path) values (%s, %s, '/a')", id, tenant)
+    with_folder(world, world.tenant("birch"), account_id="dbid:2")
+    listener = endpoint(world, tenant, "provider.folder.*")
+    imports = Client(world.queue.database).connectors
+
+    for _ in range(3):
+        imports.note_changes("dropbox", ["dbid:1"])
+
+    told = provider_events(world, "provider.folder.updated")
+    assert [each["payload"] for each in told] == [
+        {"provider_id": str(id), "provider": "dropbox", "folder_path": path} for path in ("", "/a")
+    ]
+    assert {each["aggregate"] for each in told} == {f"connector:{id}"}
+    assert {each["event_id"] for each in deliveries(world, listener)} == {each["id"] for each in told}
+
+    world.claim("import")
+    imports.note_changes("dropbox", ["dbid:1"])
+
+    assert len(provider_events(world, "provider.folder.updated")) == 4
+
+
+def test_a_notification_tells_of_at_most_100_folders(world: World) -> None:
+    tenant = world.tenant()
+    id = with_folder(world, tenant, account_id="dbid:1")
+    world.run(
+        "insert into connector_folders (connector_id, tenant_id, remote_path) "
+        "select %s, %s, '/' || number from generate_series(1, 150) as number",
+        id,
+        tenant,
+    )
+
+    Client(world.queue.database).connectors.note_changes("dropbox", ["dbid:1"])
+
+    assert len(provider_events(world, "provider.folder.updated")) == 100
+
+
+def test_a_connection_that_is_added_changes_or_is_removed_is_told(world: World) -> None:
+    tenant = world.tenant()
+    listener = endpoint(world, tenant, "provider.connection.changed")
+    service = world.connect("service_role")
+
+    id = connect(world, tenant, provider="gdrive", name="papers")
+    for change in ("status = 'reauthorize'", "name = 'letters'", "status = 'reauthorize'", "status = 'active'"):
+        service.execute(f"update connectors set {change} where id = %s", [id])
+    service.execute("delete from connectors where id = %s", [id])
+
+    told = provider_events(world, "provider.connection.changed")
+    assert [(each["payload"]["status"], each["payload"]["name"]) for each in told] == [
+        ("active", "papers"),
+        ("reauthorize", "papers"),
+        ("active", "letters"),
+        ("removed", "letters"),
+    ]
+    assert {each["payload"]["provider_id"] for each in told} == {str(id)}
+    assert {(each["payload"]["provider"], each["aggregate"]) for each in told} == {("gdrive", f"connector:{id}")}
+    assert len(deliveries(world, listener)) == 4
+
+
+def test_a_tenant_is_deleted_with_its_connectors_and_their_events(world: World) -> None:
+    tenant = world.tenant()
+    with_folder(world, tenant)
+
+    world.run("delete from organizations where id = %s", tenant)
+
+    assert world.rows("select from connectors") == world.rows("select from events") == []
+
+
+def provider_events(world: World, type: str) -> list[dict[str, Any]]:
+    return world.rows("select * from events where type = %s order by occurred_at, payload ->> 'folder_path'", type)
 
 
 def test_documents_leave_the_house_only_with_consent(world: World) -> None:

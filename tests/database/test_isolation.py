@@ -292,9 +292,10 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     world.job(type, tenant, **keys)
     populate_documents(world, tenant, word)
     populate_secrets(world, tenant, word)
-    populate_webhooks(world, tenant, word)
+    # Connectors first: their events are not to be delivered.
     populate_connectors(world, tenant, word)
     populate_schedules(world, tenant, word)
+    populate_webhooks(world, tenant, word)
     attempt = "select id, 7, tenant_id, family, now(), now(), 'failed' from jobs where tenant_id = %s"
     world.run(f"insert into tickwork.attempts {attempt}", tenant)
     world.run("insert into tickwork.pauses (scope) values (%s)", f"tenant {tenant}")

@@ -2,7 +2,7 @@
 
 import re
 from datetime import timedelta
-from typing import Any
+from typing import Any, LiteralString
 from uuid import uuid4
 
 import psycopg
@@ -43,6 +43,28 @@ def test_a_member_is_told_only_of_his_own_jobs(world: World) -> None:
 
     assert "with 0 of its tenant's jobs ahead of it and 0 of yours running." in why
     assert "with 0 of its tenant's jobs ahead of it and 1 running." in world.service.jobs.explain_job(job.id)
+
+
+def test_a_platform_admin_sees_the_jobs_of_every_tenant(world: World) -> None:
+    jobs = [world.job(tenant=world.tenant(name)) for name in ("acme", "birch")]
+    failed = world.queue.fail_job(world.claim(), {"code": "BUSY"})
+    user = uuid4()
+    stranger = world.connect("authenticated", user)
+    counted = [len(stranger.execute(query).fetchall()) for query in SEEN]
+    world.run("insert into tickwork.platform_admins (user_id) values (%s)", user)
+    admin = world.connect("authenticated", user)
+
+    assert counted == [0] * len(SEEN)
+    for query in ("select id from jobs", "select id from list_jobs()"):
+        assert {row["id"] for row in admin.execute(query)} == {job.id for job in jobs}
+    assert [row["error_code"] for row in admin.execute("select error_code from job_attempts")] == ["BUSY"]
+    assert len(admin.execute("select from queue_summary()").fetchall()) > 0
+    assert "BUSY" in admin.execute("select explain_job(%s) as why", [failed.id]).fetchall()[0]["why"]
+
+
+SEEN: tuple[LiteralString, ...] = (
+    *("select from jobs", "select from list_jobs()", "select from job_attempts", "select from queue_summary()"),
+)
 
 
 def test_a_list_can_be_narrowed(world: World) -> None:

@@ -124,6 +124,20 @@ def test_a_failed_attempt_waits_as_the_type_says_with_jitter(world: World, backo
     assert [row["number"] for row in world.attempts(job)] == [1, 2, 3, 4]
 
 
+def test_a_type_that_says_nothing_waits_1_5_and_30_minutes_and_is_dead_after_4_attempts(world: World) -> None:
+    job = world.job(world.type())
+    waits = []
+
+    for _ in range(4):
+        world.queue.fail_job(world.claim(), {"code": "BUSY"})
+        waits.append(world.value("select extract(epoch from run_at - updated_at)::float from jobs"))
+        world.run("update jobs set run_at = clock_timestamp() where status = 'queued'")
+
+    assert all(0.79 * want <= got <= 1.21 * want for want, got in zip([60, 300, 1800], waits, strict=False))
+    ended = world.reload(job)
+    assert (ended.status, ended.attempts, ended.max_attempts) == ("dead", 4, 4)
+
+
 def test_jitter_differs_from_job_to_job(world: World) -> None:
     type = world.type(backoff=[100])
     waits = {float(world.value("select tickwork.backoff_seconds(%s, 1)", type)) for _ in range(20)}

@@ -24,6 +24,8 @@ from tickwork.jobs.rows import Job
         {"event_types": [None]},
         *({"header_prefix": prefix} for prefix in ("", "X", "X--", "webhook-", "Proxy-", "X:-", "X-\r\n-", "-")),
         {"status": "gone"},
+        *({"format": format} for format in ("", "BPC", "xml")),
+        *({"timeout_seconds": seconds} for seconds in (0, 0.09, -1, 50.1, float("nan"), float("inf"))),
     ],
 )
 def test_what_is_no_endpoint_is_refused(world: World, columns: dict[str, Any]) -> None:
@@ -33,6 +35,16 @@ def test_what_is_no_endpoint_is_refused(world: World, columns: dict[str, Any]) -
 
     with pytest.raises(psycopg.errors.CheckViolation):
         world.admin.execute(f"insert into webhook_endpoints ({', '.join(given)}) values ({marks})", given)
+
+
+def test_an_endpoint_has_30_seconds_and_the_standard_body_unless_it_asks_for_others(world: World) -> None:
+    tenant = world.tenant()
+
+    usual = state(world, endpoint(world, tenant))
+    own = state(world, endpoint(world, tenant, timeout_seconds=50, format="bpc"))
+
+    assert (usual["timeout_seconds"], usual["format"]) == (30, "standard")
+    assert (own["timeout_seconds"], own["format"]) == (50, "bpc")
 
 
 def test_a_tenant_has_at_most_20_endpoints(world: World) -> None:

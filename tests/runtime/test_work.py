@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, LiteralString
 
 import pytest
@@ -16,8 +17,10 @@ from tickwork.errors import Interrupted, InvalidRequest, NotYet, Permanent, Rate
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Failed, Lost, Report
 from tickwork.jobs.rows import FollowUp, Job
+from tickwork.queue import Queue
 from tickwork.runtime import lease, settle, watch
 from tickwork.runtime.attempt import Attempt
+from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.run import run as run_attempt
 from tickwork.runtime.work import work
@@ -352,6 +355,34 @@ def test_progress_and_log_lines_reach_the_job(world: World) -> None:
 
     assert seen == [("3 of 6", True)]
     assert world.attempts(job)[0]["logs"] == "page read page=3"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lease_seconds", "due_after"), [(None, 3600, 1200), (300, 3600, 300), (300, 200, 100)]
+)
+def test_a_heartbeat_is_due_as_set_and_never_later_than_half_of_the_lease(
+    world: World, wanted: float | None, lease_seconds: int, due_after: float
+) -> None:
+    world.job()
+    queue = Queue(world.queue.database, "worker-1", heartbeat_seconds=wanted)
+    held = lease.Lease(queue, world.claim(lease_seconds=lease_seconds))
+
+    held._last_beat -= due_after / 2
+    assert not held.beat_is_due(has_news=False)
+    held._last_beat -= due_after / 2
+    assert held.beat_is_due(has_news=False)
+
+
+@pytest.mark.parametrize("work_all", [work, partial(work_many, batch_size=10)], ids=["one", "many"])
+def test_every_claim_is_for_the_lease_that_is_set(world: World, work_all: Callable[..., Any]) -> None:
+    jobs = [world.job(world.type("short", lease_seconds=10))]
+    jobs += [world.job("short") for _ in range(25)]
+    queue = Queue(world.queue.database, "worker-1", lease_seconds=600)
+
+    work_all(queue, "test", {"short": Handler(Person, lambda payload, tools: None)}, Deadline(60, 100))
+
+    leased = world.rows("select distinct lease_seconds from jobs where status = 'done'")
+    assert [row["lease_seconds"] for row in leased] == [600]
 
 
 def test_a_long_job_keeps_its_lease_by_heartbeats(world: World) -> None:
@@ -745,6 +776,20 @@ def test_a_database_that_is_away_at_settling_loses_the_job_only_for_now(world: W
 
     assert (report.ended, second.ended) == ({"lost": 1}, {"done": 1})
     assert world.reload(job).attempts == 2
+
+
+def test_a_database_that_a_handler_could_not_reach_is_asked_again(world: World) -> None:
+    job = world.job()
+
+    def run(person: Person, tools: Tools) -> None:
+        raise Unavailable("connection refused by 10.1.2.3")
+
+    work_off(world, run, max_jobs=1)
+
+    failed = world.reload(job)
+    assert (failed.status, failed.error_code, failed.attempts) == ("queued", "DATABASE_UNAVAILABLE", 1)
+    assert failed.error_message == "The database could not be reached"
+    assert failed.run_at > failed.created_at
 
 
 def is_reachable(world: World) -> bool:

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from tests.database.test_privileges import MAY_EXECUTE
 from tests.security.guard_mutants import GUARDS, PACKAGE, REPOSITORY, broken
 from tests.security.test_sql_mutants import MUTANTS
 
@@ -37,6 +38,13 @@ def test_every_promise_names_a_test() -> None:
 
     assert len(promises) > 15
     assert [promise for promise, tests in promises if not NAMED.search(tests)] == []
+
+
+def test_the_model_names_every_role_that_has_rights() -> None:
+    column = re.findall(r"^\| (?!who|---)[^|]+\|([^|]+)\|", section("Who can do what"), re.MULTILINE)
+    named = set(re.findall("`([a-z_]+)`", " ".join(column)))
+
+    assert named - {"memberships"} == {role for roles in MAY_EXECUTE for role in roles.split()} | {"anon"}
 
 
 def section(title: str) -> str:

@@ -104,11 +104,13 @@ def test_the_function_answers_challenges_and_takes_hints_without_our_own_credent
     assert types == {"import_dropbox", "import_onedrive", "import_gdrive"}
 
 
-def test_many_notifications_are_one_import(door: Door, connectors: dict[str, UUID]) -> None:
+def test_many_notifications_are_one_import_and_one_event(door: Door, connectors: dict[str, UUID]) -> None:
     for _ in range(5):
         assert door.ask("/notifications/dropbox", DROPBOX, signed(DROPBOX))[0] == 200
 
     assert door.jobs() == ["import_dropbox"]
+    told = door.world.rows("select aggregate from events where type = 'provider.folder.updated'")
+    assert [each["aggregate"] for each in told] == [f"connector:{connectors['dropbox']}"]
 
 
 @pytest.mark.parametrize(

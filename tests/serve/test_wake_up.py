@@ -293,6 +293,24 @@ def test_no_more_jobs_are_claimed_than_allowed(source: Path, tmp_path: Path, wor
     assert all(world.reload(job).status == "done" for job in jobs)
 
 
+def test_with_max_jobs_of_1_exactly_one_job_is_claimed_by_claim_next_job(
+    source: Path, tmp_path: Path, world: World
+) -> None:
+    jobs = [world.job() for _ in range(3)]
+    # With nothing else that claims.
+    world.run("revoke execute on function claim_jobs, settle_and_claim from tickwork_worker")
+
+    with running_function(
+        source, tmp_path, **settings(world, TICKWORK_MAX_JOBS="1", TICKWORK_WORKER_ID="one")
+    ) as function:
+        answer = function.wake()
+
+    assert answer.body == {"family": "test", "claimed": 1, "done": 1}
+    assert sorted(world.reload(job).status for job in jobs) == ["done", "queued", "queued"]
+    assert sum(world.reload(job).attempts for job in jobs) == 1
+    assert {attempt["worker_id"] for job in jobs for attempt in world.attempts(job)} == {"one"}
+
+
 def test_nothing_is_claimed_after_the_budget(source: Path, tmp_path: Path, world: World) -> None:
     world.type("greet_slowly")
     jobs = [world.job("greet_slowly") for _ in range(5)]

@@ -442,6 +442,12 @@ def test_an_interval_is_written_as_pg_cron_understands_it(seconds: int, schedule
     assert pg_cron_status.seconds_of(schedule) == seconds
 
 
+def test_a_schedule_ticks_every_30_seconds_unless_told_otherwise(hosted: World) -> None:
+    install(hosted)
+
+    assert hosted.value("select schedule from cron.job where jobname = 'tickwork test'") == "30 seconds"
+
+
 @pytest.mark.parametrize("seconds", [0, -1, 61, 90, 420, 3600])
 def test_an_interval_that_pg_cron_would_misread_is_refused(seconds: int) -> None:
     with pytest.raises(InvalidRequest, match="is not a valid interval"):

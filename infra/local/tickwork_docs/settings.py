@@ -1,10 +1,11 @@
 """The page on settings: names, defaults and accepted values from the code, meanings from here."""
 
 import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
 
-from tickwork.settings import READERS, VARIABLES, Settings
+from tickwork.settings import ALIASES, READERS, VARIABLES, Settings
 from tickwork_docs.markdown import table
 
 HEAD = """\
@@ -13,6 +14,13 @@ HEAD = """\
 Environment variables of the functions, of `tickwork worker` and, where they apply, of the commands. Only
 `TICKWORK_DATABASE_URL` is required. A missing or invalid setting stops the start with one line that names it. An empty
 value counts as not set. `tickwork doctor` checks them all and says what to do.
+
+"""
+
+ALIASES_HEAD = """\
+## Names of the source documents
+
+These are accepted too. If a variable and its alias are both set, they must mean the same.
 
 """
 
@@ -42,6 +50,9 @@ In a database URL, a password is percent-encoded: `%` is `%25`, `@` is `%40`, `/
 """
 
 DEFAULTS = {
+    "lease_seconds": "each type's own",
+    "heartbeat_seconds": "a third of the lease",
+    "worker_id": "made up",
     "oidc_keys_url": "Google's",
     "vault_url": "the local stack's folder",
     "unstructured_url": "Unstructured's API",
@@ -58,6 +69,14 @@ MEANINGS = {
         "look_again_seconds": "with 30, an invocation that finds nothing more looks again 30 s after its start, while "
         "its budget lasts: for a scheduler that calls once a minute. 0 is off",
         "grace_seconds": "how long a worker that is asked to stop lets its job finish before it gives the job back",
+        "poll_seconds": "how long `tickwork worker` waits before it looks for jobs again, unless a notice wakes it",
+        "lease_seconds": "for how long a job is leased, whatever its type says. Without it the `lease_seconds` of its "
+        "type count, or else 60",
+        "heartbeat_seconds": "how often the lease of a running job is renewed: at most half of "
+        "`TICKWORK_LEASE_SECONDS`, or else of 60. A type with a shorter lease has it renewed after half of it. Without "
+        "this setting, after a third",
+        "worker_id": "the name of the worker, for people to read in `jobs.worker_id` and logs. By default made of the "
+        "revision or host, the process and a random part, which tells instances apart",
     },
     "Callers": {
         "bearer_secret": "accepts `Authorization: Bearer <secret>`",
@@ -86,7 +105,6 @@ MEANINGS = {
         "outbound_block": "networks that they may never call: the deployment's own public addresses",
         "outbound_http": "allows `http:` besides `https:`",
         "outbound_authorities": "a PEM file of certificate authorities to trust besides the system's",
-        "webhook_seconds": "how long one attempt to deliver a webhook may take in total",
     },
     "Cloud drives": {
         "dropbox_app_key": "the app that is registered with Dropbox; without it, imports fail with "
@@ -110,12 +128,18 @@ def page() -> str:
     if sorted(described) != sorted(VARIABLES):
         odd = ", ".join(sorted({*described} ^ {*VARIABLES}))
         raise ValueError(f"MEANINGS in infra/local/tickwork_docs/settings.py and Settings differ: {odd}")
-    return HEAD + "".join(section(title, meanings) for title, meanings in MEANINGS.items()) + TAIL
+    sections = "".join(section(title, meanings) for title, meanings in MEANINGS.items())
+    return HEAD + sections + ALIASES_HEAD + aliases() + "\n" + TAIL
 
 
 def section(title: str, meanings: dict[str, str]) -> str:
     rows = [(f"`{VARIABLES[name]}`", default(name), meaning, accepted(name)) for name, meaning in meanings.items()]
     return f"## {title}\n\n" + table(["variable", "default", "meaning", "accepted values"], rows) + "\n"
+
+
+def aliases() -> str:
+    rows = [(f"`{alias}`", f"`{VARIABLES[name]}`", accepted_by(read)) for alias, (name, read) in ALIASES.items()]
+    return table(["alias", "variable", "accepted values"], rows)
 
 
 def default(name: str) -> str:
@@ -130,9 +154,13 @@ def as_written(value: Any) -> str:
 
 
 def accepted(name: str) -> str:
+    return accepted_by(READERS[name])
+
+
+def accepted_by(read: Callable[[str], Any]) -> str:
     """What the setting's own parser says about an invalid value."""
     try:
-        READERS[name]("\x00")
+        read("\x00")
     except ValueError as error:
         return re.sub("^must (be )?", "", str(error).replace("must start with", "starts with"))
     return ""

@@ -65,7 +65,8 @@ def read(request: BaseHTTPRequestHandler, secret: str) -> Message:
     body = request.rfile.read(min(int(length), MAX_BODY_BYTES)) if re.fullmatch("[0-9]{1,12}", length) else b""
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
-        type = str(json.loads(body)["type"])
+        sent = json.loads(body)
+        type = str(sent["type"] if "type" in sent else sent["event_type"])
     except (ValueError, KeyError, TypeError, RecursionError):
         type = "?"
     return Message(headers.get("webhook-id", "?"), type, headers, body, is_genuine(secret, headers, body, time.time()))

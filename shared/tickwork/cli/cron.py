@@ -29,7 +29,9 @@ DatabaseUrl = Annotated[
 @group.command()
 def install(
     functions: Annotated[list[str], typer.Argument(help="Such as extract=https://…", metavar="FAMILY=URL…")],
-    every: Annotated[int, typer.Option(help="Seconds between two ticks: 1 to 59, or whole minutes.")] = 30,
+    every: Annotated[
+        int, typer.Option(help="Seconds between two ticks: 1 to 59, or whole minutes.")
+    ] = pg_cron.Plan.every,
     max_calls: Annotated[
         int, typer.Option(min=1, max=100, help="How many calls a tick makes per family, at most.")
     ] = 4,

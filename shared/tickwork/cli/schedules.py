@@ -49,7 +49,7 @@ def show_all(tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: A
 
 def next_time(row: DictRow) -> Text | str:
     if not row["is_enabled"]:
-        return one_line(f"paused {': ' if row['pause_note'] else ''}{row['pause_note'] or ''}".rstrip())
+        return one_line(f"paused: {row['pause_note']}" if row["pause_note"] else "paused")
     return moment(row["next_run_at"]) if row["next_run_at"] else "never again"
 
 

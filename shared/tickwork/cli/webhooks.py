@@ -1,7 +1,5 @@
-"""The commands for webhooks: add, test, rotate, redeliver, listen."""
+"""The commands for webhooks: add, update, test, rotate, redeliver, listen."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -12,9 +10,9 @@ from tickwork.cli import arguments, connect
 from tickwork.cli.listen import known_secret, listen_for, listen_with
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table, printable
-from tickwork.errors import InvalidRequest, QueueError
-from tickwork.tools.outbound.http import Policy
-from tickwork.tools.outbound.urls import parse
+from tickwork.cli.webhook_options import DESCRIPTION, FORMAT, PREFIX, TIMEOUT, check_url, told_what_is_wrong
+from tickwork.client.webhooks import Format
+from tickwork.errors import InvalidRequest
 
 commands = typer.Typer()
 group = typer.Typer(help="List webhook endpoints, or add some.", invoke_without_command=True, rich_markup_mode=None)
@@ -74,8 +72,10 @@ def add(
     event: Annotated[
         list[str] | None, typer.Option(help="A type such as job.failed, or job.*; can be repeated; by default all.")
     ] = None,
-    description: Annotated[str, typer.Option(help="For people.")] = "",
-    prefix: Annotated[str, typer.Option(help="Prefix of the names of our own headers.")] = "X-BPC-",
+    description: Annotated[str, DESCRIPTION] = "",
+    prefix: Annotated[str, PREFIX] = "X-BPC-",
+    format: Annotated[Format, FORMAT] = "standard",
+    timeout: Annotated[float, TIMEOUT] = 30,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -84,7 +84,7 @@ def add(
     check_url(url, connect.outbound_policy())
     tenant_id = client.tenants.find(tenant)
     with told_what_is_wrong():
-        row, secret = client.webhooks.add(tenant_id, url, event, description, prefix)
+        row, secret = client.webhooks.add(tenant_id, url, event, description, prefix, format, timeout)
     if as_json:
         print_json({"id": row["id"], "url": url, "secret": secret})
         return
@@ -93,35 +93,27 @@ def add(
     print(f"`tickwork webhooks test {row['id']}` sends it an event.")
 
 
-def check_url(url: str, policy: Policy) -> None:
-    """Checks what can be checked without calling it; host names are resolved at every call."""
-    parsed = parse(url)
-    if parsed.scheme == "http" and not policy.allow_http:
-        raise InvalidRequest("URL: must start with https://", hint="An operator can set TICKWORK_OUTBOUND_HTTP=true.")
-    if parsed.address and not policy.permits(parsed.address, parsed.port):
-        raise InvalidRequest(
-            "URL: this address may not be called", hint="An operator can open networks with TICKWORK_OUTBOUND_ALLOW."
-        )
-
-
-RULES = {
-    "url_is_plain": "URL: must look like https://example.com/hooks, without credentials, with at most 2,000 characters",
-    "event_types_are_types_or_beginnings": "--event: must be a type such as job.failed, or a prefix such as job.*",
-    "header_prefix_is_one": "--prefix: must look like X-Acme-, and be neither Webhook- nor Proxy-",
-    "description_is_at_most_500_characters": "--description: must have at most 500 characters",
-}
-
-
-@contextmanager
-def told_what_is_wrong() -> Iterator[None]:
-    """In the terms of the command line instead of the columns of a constraint."""
-    try:
-        yield
-    except QueueError as error:
-        rule = next((rule for name, rule in RULES.items() if name in str(error)), None)
-        if rule is None:
-            raise
-        raise InvalidRequest(rule) from None
+@group.command("update")
+def update(
+    endpoint_id: EndpointId,
+    url: Annotated[str | None, typer.Option(help="URL that events are posted to.", metavar="URL")] = None,
+    event: Annotated[list[str] | None, typer.Option(help="As for add; '*' means all.")] = None,
+    description: Annotated[str | None, DESCRIPTION] = None,
+    prefix: Annotated[str | None, PREFIX] = None,
+    format: Annotated[Format | None, FORMAT] = None,
+    timeout: Annotated[float | None, TIMEOUT] = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change an endpoint; what is not given stays as it is."""
+    changes = (url, event or None, description, prefix, format, timeout)
+    if all(each is None for each in changes):
+        raise InvalidRequest("there is nothing to change", hint="Pass an option, such as --format bpc.")
+    if url is not None:
+        check_url(url, connect.outbound_policy())
+    with told_what_is_wrong():
+        row = connect.client(database_url).webhooks.update(arguments.webhook_id(endpoint_id), *changes)
+    print_json(row) if as_json else print(f"{row['id']} is changed, from its next attempt on.")
 
 
 def print_secret(secret: str) -> None:

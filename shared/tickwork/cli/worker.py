@@ -12,7 +12,7 @@ from tickwork.cli.options import DatabaseUrl, Functions
 from tickwork.database.connection import MAX_SILENCE_SECONDS, Database
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.handler import Handlers
-from tickwork.queue import Queue, worker_name
+from tickwork.queue import queue_for
 from tickwork.settings import load_settings
 
 commands = typer.Typer()
@@ -40,10 +40,9 @@ def worker(
             os.environ.setdefault(name, value)
     settings = load_settings()
     handlers = handlers_of(functions or FUNCTIONS, family)
-    queue = Queue(
-        Database(settings.database_url, f"tickwork {family} worker", MAX_SILENCE_SECONDS), worker_name(family)
-    )
-    one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds, batch)
+    database = Database(settings.database_url, f"tickwork {family} worker", MAX_SILENCE_SECONDS)
+    queue = queue_for(family, database, settings)
+    one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds, batch, settings.poll_seconds)
     one.stop_on_signals()
     one.run()
 

@@ -16,6 +16,8 @@ from tickwork.database.connection import Connection, Database
 from tickwork.errors import NoSuchEndpoint
 from tickwork.tools.signing import new_secret
 
+Format = Literal["standard", "bpc"]
+
 
 class Webhooks:
     def __init__(self, database: Database, secrets: Secrets) -> None:
@@ -37,10 +39,21 @@ class Webhooks:
         event_types: list[str] | None = None,
         description: str = "",
         header_prefix: str = "X-BPC-",
+        format: Format = "standard",
+        timeout_seconds: float = 30,
     ) -> tuple[DictRow, str]:
         """The new endpoint and its secret, which cannot be read again."""
         endpoint_id, secret = uuid4(), new_secret()
-        given = [endpoint_id, tenant_id, url, event_types or [], description, header_prefix]
+        given = {
+            "id": endpoint_id,
+            "tenant_id": tenant_id,
+            "url": url,
+            "event_types": event_types or [],
+            "description": description,
+            "header_prefix": header_prefix,
+            "format": format,
+            "timeout_seconds": timeout_seconds,
+        }
 
         def work(connection: Connection) -> DictRow:
             row = connection.execute(INSERT, given).fetchone()
@@ -66,6 +79,28 @@ class Webhooks:
 
     def change(self, endpoint_id: UUID, status: Literal["active", "disabled"]) -> DictRow:
         return self._one(CHANGE, {"id": endpoint_id, "status": status})
+
+    def update(
+        self,
+        endpoint_id: UUID,
+        url: str | None = None,
+        event_types: list[str] | None = None,
+        description: str | None = None,
+        header_prefix: str | None = None,
+        format: Format | None = None,
+        timeout_seconds: float | None = None,
+    ) -> DictRow:
+        """Change what is given, from the next attempt on; its secret stays the same."""
+        given = {
+            "id": endpoint_id,
+            "url": url,
+            "event_types": event_types,
+            "description": description,
+            "header_prefix": header_prefix,
+            "format": format,
+            "timeout_seconds": timeout_seconds,
+        }
+        return self._one(UPDATE, given)
 
     def remove(self, endpoint_id: UUID) -> DictRow:
         """Delete it, with its secrets, deliveries and queued jobs."""
@@ -123,8 +158,25 @@ DELIVERIES = """
     limit %(limit)s
 """
 INSERT = """
-    insert into public.webhook_endpoints (id, tenant_id, url, event_types, description, header_prefix)
-    values (%s, %s, %s, %s, %s, %s)
+    insert into public.webhook_endpoints (
+      id, tenant_id, url, event_types, description, header_prefix, format, timeout_seconds
+    )
+    values (
+      %(id)s, %(tenant_id)s, %(url)s, %(event_types)s, %(description)s, %(header_prefix)s, %(format)s,
+      %(timeout_seconds)s
+    )
+    returning *
+"""
+UPDATE = """
+    update public.webhook_endpoints
+    set
+      url = coalesce(%(url)s, url),
+      event_types = coalesce(%(event_types)s::text[], event_types),
+      description = coalesce(%(description)s, description),
+      header_prefix = coalesce(%(header_prefix)s, header_prefix),
+      format = coalesce(%(format)s, format),
+      timeout_seconds = coalesce(%(timeout_seconds)s, timeout_seconds)
+    where id = %(id)s
     returning *
 """
 TENANT = "select tenant_id from public.webhook_endpoints where id = %s for no key update"

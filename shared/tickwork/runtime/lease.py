@@ -43,7 +43,7 @@ class Lease:
 
     def beat_is_due(self, has_news: bool) -> bool:
         passed = time.monotonic() - self._last_beat
-        return passed > self._seconds / BEATS_PER_LEASE or (has_news and passed > PROGRESS_SECONDS)
+        return passed > self._beat_seconds() or (has_news and passed > PROGRESS_SECONDS)
 
     def begin_beat(self) -> Json:
         self._last_beat = time.monotonic()
@@ -85,6 +85,11 @@ class Lease:
             self._is_given_up = True
         for transaction in self._open:
             transaction.break_off()
+
+    def _beat_seconds(self) -> float:
+        wanted = self.queue.heartbeat_seconds
+        # A type may have a shorter lease than the one that the setting was made for.
+        return self._seconds / BEATS_PER_LEASE if wanted is None else min(wanted, self._seconds / 2)
 
     def _begin(self, transaction: Breakable) -> None:
         with OPENING:

@@ -10,7 +10,7 @@ from tickwork.errors import BadSetting, CallerRefused, QueueError, WrongSchema
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, traced
-from tickwork.queue import Queue, worker_name
+from tickwork.queue import Queue, queue_for
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 from tickwork.serve.bodies import leave_body
@@ -33,7 +33,7 @@ def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Calla
     schema = SchemaCheck(database)
 
     def function(request: "Request") -> Response:
-        queue = Queue(database, worker_name(family))
+        queue = queue_for(family, database, settings)
         route = route_of(request.path, routes)
         with traced(request.headers.get("traceparent"), request.headers.get("X-Cloud-Trace-Context")):
             response = (

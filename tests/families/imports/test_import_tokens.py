@@ -67,6 +67,8 @@ def test_a_revoked_token_asks_for_the_connector_to_be_connected_again(
 
     assert (job.status, job.error_code) == ("failed", "REAUTHORIZE")
     assert office.world.value("select status from connectors") == "reauthorize"
+    told = "select payload ->> 'status' as status from events where type = 'provider.connection.changed'"
+    assert [row["status"] for row in office.world.rows(f"{told} order by occurred_at")] == ["active", "reauthorize"]
 
 
 def test_a_token_that_is_refused_even_when_new_does_too(office: Office, cloud: Cloud, connector: UUID) -> None:

@@ -59,8 +59,8 @@ def test_an_event_arrives_signed_and_its_answer_is_kept(sender: Sender, receiver
     (seen,) = receiver.requests
     assert (seen.method, seen.target) == ("POST", "/hooks?a=b")
     body = json.loads(seen.body)
-    assert list(body) == ["type", "timestamp", "data"]
-    assert body["type"] == "invoice.paid"
+    assert list(body) == ["type", "timestamp", "aggregate_type", "aggregate_id", "data"]
+    assert (body["type"], body["aggregate_type"], body["aggregate_id"]) == ("invoice.paid", "invoice", "1")
     assert body["data"] == {"amount": 1.10, "name": "Grüße 😀", "nested": {"a": [1, None]}}
     occurred_at = sender.world.value("select occurred_at from events")
     assert datetime.fromisoformat(body["timestamp"]) == occurred_at
@@ -76,6 +76,55 @@ def test_an_event_arrives_signed_and_its_answer_is_kept(sender: Sender, receiver
     assert (delivery["attempts"], sender.job().status) == (1, "done")
     assert sender.job().result == {"http_status": 200, "latency_ms": delivery["latency_ms"]}
     assert state(sender.world, endpoint)["failures"] == 0
+
+
+def test_an_endpoint_gets_the_body_of_the_source_documents_if_it_asks_for_it(
+    sender: Sender, receiver: HostileServer
+) -> None:
+    _, secret = sender.add(receiver.url(), format="bpc")
+    event = sender.emit(amount=1.10, name="Grüße 😀")
+
+    sender.work()
+
+    (seen,) = receiver.requests
+    occurred_at = sender.world.value("select occurred_at from events")
+    body = json.loads(seen.body)
+    assert list(body) == ["event_id", "event_type", "aggregate_type", "aggregate_id", "occurred_at", "payload"]
+    assert body == {
+        "event_id": str(event),
+        "event_type": "invoice.paid",
+        "aggregate_type": "invoice",
+        "aggregate_id": "1",
+        "occurred_at": body["occurred_at"],
+        "payload": {"amount": 1.10, "name": "Grüße 😀"},
+    }
+    assert datetime.fromisoformat(body["occurred_at"]) == occurred_at
+    assert body["occurred_at"].endswith("Z")
+    assert Webhook(secret).verify(seen.body, dict(seen.headers)) == body
+    assert verify_signature(secret, seen.body, seen.headers["x-bpc-signature"])
+    assert seen.headers["x-bpc-event-type"] == "invoice.paid"
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "type", "id"),
+    [
+        (None, None, None),
+        ("settings", "settings", None),
+        ("document:a:b", "document", "a:b"),
+        ('inv"oice:\\n', 'inv"oice', "\\n"),
+    ],
+)
+@pytest.mark.parametrize("format", ["standard", "bpc"])
+def test_an_aggregate_is_split_at_its_first_colon(
+    sender: Sender, receiver: HostileServer, format: str, aggregate: str | None, type: str | None, id: str | None
+) -> None:
+    sender.add(receiver.url(), format=format)
+    sender.client.events.emit_event(sender.tenant, "invoice.paid", aggregate)
+
+    sender.work()
+
+    body = json.loads(receiver.requests[0].body)
+    assert (body["aggregate_type"], body["aggregate_id"]) == (type, id)
 
 
 def test_the_prefix_of_the_headers_is_the_endpoints_to_choose(sender: Sender, receiver: HostileServer) -> None:
@@ -214,7 +263,6 @@ def test_a_bomb_is_not_unpacked_further_than_it_is_read(sender: Sender, receiver
 def test_a_receiver_that_dribbles_is_left_at_the_deadline(
     sender: Sender,
     receiver: HostileServer,
-    monkeypatch: pytest.MonkeyPatch,
     at_once: bytes,
     slowly: bytes,
     status: str,
@@ -223,8 +271,7 @@ def test_a_receiver_that_dribbles_is_left_at_the_deadline(
         caller.send(at_once)
         caller.dribble(slowly)
 
-    monkeypatch.setenv("TICKWORK_WEBHOOK_SECONDS", "0.7")
-    sender.add(receiver.url())
+    sender.add(receiver.url(), timeout_seconds=0.7)
     sender.emit()
     receiver.reply = reply
 

@@ -76,9 +76,8 @@ class Receivers:
 
 
 def test_none_is_lost_and_none_arrives_after_its_endpoint_was_deleted(
-    sender: Sender, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sender: Sender, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("TICKWORK_WEBHOOK_SECONDS", "0.5")
     world, receivers, began = sender.world, Receivers(), time.monotonic()
     # On a busy machine a delivery may meet more than its share of trouble.
     world.run("update job_types set max_attempts = 25 where key = 'deliver_webhook'")
@@ -88,7 +87,7 @@ def test_none_is_lost_and_none_arrives_after_its_endpoint_was_deleted(
         for number, tenant in enumerate(tenants):
             for endpoint in range(ENDPOINTS):
                 path = f"/{number}/{endpoint}"
-                paths[path], receivers.secrets[path] = tenant.add(server.url(path))
+                paths[path], receivers.secrets[path] = tenant.add(server.url(path), timeout_seconds=0.5)
         for tenant in tenants:
             emit_many(world, tenant.tenant, HOW_MANY // TENANTS // ENDPOINTS)
         with capsys.disabled(), working(world):

@@ -1,9 +1,11 @@
 """deliver_webhook: posts a signed event to an endpoint, and stores the response."""
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -46,6 +48,7 @@ class Delivery:
     event_type: str
     url: str = field(repr=False)
     header_prefix: str
+    timeout_seconds: float
     body: bytes = field(repr=False)
     # The current one and, while it is new, the previous one.
     secrets: Sequence[str] = field(repr=False)
@@ -87,19 +90,41 @@ def read_delivery(delivery_id: UUID, settings: Settings, tools: Tools, connectio
     secrets = [known[name] for name in ("current", "previous") if name in known]
     if not secrets:
         raise Permanent("The endpoint has no secret. Rotate it to create one", code="SECRET_MISSING")
-    body = f'{{"type": "{row["type"]}", "timestamp": "{row["occurred_at"]}", "data": {row["payload"]}}}'
-    return Delivery(delivery_id, row["event_id"], row["type"], row["url"], row["header_prefix"], body.encode(), secrets)
+    return Delivery(
+        id=delivery_id,
+        event_id=row["event_id"],
+        event_type=row["type"],
+        url=row["url"],
+        header_prefix=row["header_prefix"],
+        timeout_seconds=row["timeout_seconds"],
+        body=body_of(row),
+        secrets=secrets,
+    )
 
 
-# The text of the payload as the database has it, so that each attempt sends the same bytes.
+def body_of(row: Mapping[str, Any]) -> bytes:
+    aggregate = {"aggregate_type": row["aggregate_type"], "aggregate_id": row["aggregate_id"]}
+    if row["format"] == "bpc":
+        event = {"event_id": str(row["event_id"]), "event_type": row["type"]}
+        head, name = {**event, **aggregate, "occurred_at": row["occurred_at"]}, "payload"
+    else:
+        head, name = {"type": row["type"], "timestamp": row["occurred_at"], **aggregate}, "data"
+    # The text of the payload as the database has it, so that each attempt sends the same bytes.
+    return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "{name}": {row["payload"]}}}'.encode()
+
+
 DELIVERY = """
     select
       webhook_deliveries.event_id,
       webhook_endpoints.id as endpoint_id,
       webhook_endpoints.url,
       webhook_endpoints.header_prefix,
+      webhook_endpoints.format,
+      webhook_endpoints.timeout_seconds,
       webhook_endpoints.status,
       events.type,
+      split_part(events.aggregate, ':', 1) as aggregate_type,
+      substring(events.aggregate from ':(.*)') as aggregate_id,
       to_char(events.occurred_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at,
       events.payload::text as payload
     from public.webhook_deliveries
@@ -112,8 +137,8 @@ DELIVERY = """
 
 def send(delivery: Delivery, settings: Settings) -> Reply:
     limits = Limits(
-        connect_seconds=min(CONNECT_SECONDS, settings.webhook_seconds),
-        seconds=settings.webhook_seconds,
+        connect_seconds=min(CONNECT_SECONDS, delivery.timeout_seconds),
+        seconds=delivery.timeout_seconds,
         max_body_bytes=NO_LIMIT,
     )
     try:
