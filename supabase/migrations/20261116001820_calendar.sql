@@ -109,7 +109,11 @@ language plpgsql
 stable
 as $$
 declare
-  day date := (after at time zone timezone)::date - 1;
+  -- A time of yesterday that does not exist may be made up for today.
+  day date := (after at time zone timezone)::date - case
+    when tickwork.zone_offset(after - interval '2 days', timezone) = tickwork.zone_offset(after, timezone) then 0
+    else 1
+  end;
   last_day constant date := day + 9 * 366;
   found_time timestamptz;
 begin

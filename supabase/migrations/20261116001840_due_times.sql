@@ -8,7 +8,8 @@ as $$
 declare
   spread constant interval := tickwork.spread_of(schedule);
   last_job constant text := tickwork.state_of_jobs(schedule);
-  times constant timestamptz[] := tickwork.due_times(schedule, now_at + tickwork.schedule_lead() - spread);
+  due constant timestamptz[] := tickwork.due_times(schedule, now_at + tickwork.schedule_lead() - spread);
+  times constant timestamptz[] := trim_array(due, 1);
   newest constant timestamptz := times[cardinality(times)];
   -- Whether the last job has ended by then is not known yet.
   is_too_early constant boolean := newest + spread > now_at
@@ -31,7 +32,17 @@ begin
     perform tickwork.cancel_jobs_of(schedule);
   end if;
 
-  perform tickwork.look_later(schedule, newest, case when is_too_early then newest + spread end);
+  update public.schedules
+  set
+    next_nominal_at = case when is_too_early then newest else due[cardinality(due)] end,
+    look_at = case
+      when is_too_early then newest + spread
+      -- There are more: the next tick goes on.
+      when due[cardinality(due)] + spread <= now_at then now_at + interval '1 second'
+      else due[cardinality(due)] + spread - tickwork.schedule_lead()
+    end
+  where schedules.id = (schedule).id;
+
   return fires;
 end
 $$;
@@ -53,12 +64,18 @@ begin
   while next_at <= due_times.until and cardinality(times) < 1500 loop
     times := times || next_at;
     next_at := tickwork.next_time(calendar, (schedule).timezone, next_at);
-    exit when next_at > (schedule).ends_at;
+
+    if next_at > (schedule).ends_at then
+      next_at := null;
+    end if;
   end loop;
 
-  return times;
+  return times || next_at;
 end
 $$;
+
+comment on function tickwork.due_times is
+  'The times of a schedule from its next one until a moment, and the one that follows these; null if there is none.';
 
 create function tickwork.fires_of(
   schedule public.schedules,
@@ -189,26 +206,3 @@ begin
   end loop;
 end
 $$;
-
-create function tickwork.look_later(schedule public.schedules, decided timestamptz, look_at timestamptz)
-returns void
-language plpgsql
-volatile
-as $$
-declare
-  next_at constant timestamptz := case
-    when look_later.look_at is not null then decided
-    else tickwork.next_nominal(schedule, decided)
-  end;
-begin
-  update public.schedules
-  set
-    next_nominal_at = next_at,
-    look_at = coalesce(look_later.look_at, next_at + tickwork.spread_of(schedule) - tickwork.schedule_lead())
-  where schedules.id = (schedule).id;
-end
-$$;
-
-comment on function tickwork.look_later is
-  'Moves a schedule on to the time after the last one that was decided, or, if that could not be decided yet, to the '
-  'moment when it can.';

@@ -7,22 +7,35 @@ volatile
 as $$
 declare
   schedule public.schedules;
-  fires public.schedule_fires[] := '{}';
+  seen integer := 0;
+  seen_before integer;
+  fires public.schedule_fires[];
+  enqueued integer := 0;
 begin
-  for schedule in
-    select *
-    from public.schedules
-    where schedules.look_at <= fire_schedules.now_at
-      and schedules.paused_at is null
-    order by schedules.look_at
-    limit fire_schedules.max_schedules
-    -- Whoever ticks at the same moment takes others; somebody who is changing one is not waited for.
-    for no key update skip locked
   loop
-    fires := fires || tickwork.decide(schedule, fire_schedules.now_at);
+    fires := '{}';
+    seen_before := seen;
+
+    for schedule in
+      select *
+      from public.schedules
+      where schedules.look_at <= fire_schedules.now_at
+        and schedules.paused_at is null
+      order by schedules.look_at
+      -- In portions: the time to append to an array grows with its length.
+      limit least(fire_schedules.max_schedules - seen, 200)
+      -- Whoever ticks at the same moment takes others; somebody who is changing one is not waited for.
+      for no key update skip locked
+    loop
+      seen := seen + 1;
+      fires := fires || tickwork.decide(schedule, fire_schedules.now_at);
+    end loop;
+
+    enqueued := enqueued + tickwork.store_fires(fires);
+    exit when seen = seen_before or seen >= fire_schedules.max_schedules;
   end loop;
 
-  return tickwork.store_fires(fires);
+  return enqueued;
 end
 $$;
 
@@ -40,16 +53,18 @@ declare
   fire public.schedule_fires;
 begin
   with stored as (
-    insert into public.schedule_fires
-    select *
-    from unnest(store_fires.fires)
+    insert into public.schedule_fires (schedule_id, nominal_at, tenant_id, run_at, outcome, job_id)
+    select
+      decided.schedule_id, decided.nominal_at, decided.tenant_id, decided.run_at, decided.outcome,
+      case when decided.outcome in ('fired', 'late', 'manual', 'backfilled') then tickwork.new_id() end
+    from unnest(store_fires.fires) as decided
     on conflict do nothing
-    returning schedule_fires as fire, schedule_fires.outcome
+    returning schedule_fires as fire, schedule_fires.job_id
   )
   select array_agg(stored.fire)
   into starting
   from stored
-  where stored.outcome in ('fired', 'late', 'manual', 'backfilled');
+  where stored.job_id is not null;
 
   if starting is null then
     return 0;
@@ -82,26 +97,16 @@ returns void
 language plpgsql
 volatile
 as $$
-declare
-  requests constant tickwork.job_request[] := array(
+begin
+  perform tickwork.insert_jobs(array(
     select tickwork.new_job(
       fire.tenant_id, schedules.type, tickwork.schedule_payload(schedules, fire.nominal_at), schedules.priority,
-      fire.run_at, lane => schedules.lane, source => 'schedule', source_ref => schedules.id::text,
-      id => tickwork.new_id()
+      fire.run_at, lane => schedules.lane, source => 'schedule', source_ref => schedules.id::text, id => fire.job_id
     )
-    from unnest(start_fires.fires) with ordinality as fire
+    from unnest(start_fires.fires) as fire
     cross join lateral (select * from public.schedules where schedules.id = fire.schedule_id limit 1) as schedules
-    order by fire.ordinality
-  );
-begin
-  perform tickwork.insert_jobs(requests);
-
-  update public.schedule_fires
-  set job_id = request.id
-  from unnest(start_fires.fires) with ordinality as fire
-  cross join lateral (select requests[fire.ordinality].id) as request
-  where schedule_fires.schedule_id = fire.schedule_id
-    and schedule_fires.nominal_at = fire.nominal_at;
+    order by fire.nominal_at
+  ));
 end
 $$;
 
@@ -121,6 +126,7 @@ exception
     update public.schedule_fires
     set
       outcome = 'refused',
+      job_id = null,
       error = left(sqlerrm, 1000)
     where schedule_fires.schedule_id = (start_fire.fire).schedule_id
       and schedule_fires.nominal_at = (start_fire.fire).nominal_at;

@@ -146,7 +146,7 @@ begin
   fires := array(
     select row(schedule.id, time, schedule.tenant_id, time, 'backfilled', null, null, clock_timestamp())
       ::public.schedule_fires
-    from unnest(tickwork.due_times(schedule, backfill_schedule.until)) as time
+    from unnest(trim_array(tickwork.due_times(schedule, backfill_schedule.until), 1)) as time
     where not exists (
       select
       from public.schedule_fires

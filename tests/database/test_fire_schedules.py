@@ -147,13 +147,13 @@ def test_a_long_outage_is_recorded_in_portions(world: World) -> None:
     a_week = 7 * 24 * 60
 
     ticks = 0
-    while tick(world, NOON + a_week * MINUTE - MINUTE) == 0:
+    while tick(world, NOON + a_week * MINUTE - MINUTE + ticks * SECOND) == 0:
         ticks += 1
 
     found = fires(world, minutely)
     assert ticks == a_week // 1500
     assert len(found) == a_week
-    assert Counter(fire["outcome"] for fire in found) == {"skipped_missed": a_week - 2, "fired": 2}
+    assert Counter(fire["outcome"] for fire in found) == {"skipped_missed": a_week - 1, "fired": 1}
 
 
 OVERLAPS = [

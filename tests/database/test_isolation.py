@@ -154,7 +154,9 @@ class Answer(NamedTuple):
     touched: frozenset[str] = frozenset()
 
     def is_yes_to(self, attack: Attack) -> bool:
-        return self.row_count > 0 or (".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV", "TWJOB"))
+        return self.row_count > 0 or (
+            ".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV", "TWJOB", "TWCAL")
+        )
 
 
 class Scene(World):
