@@ -18,10 +18,10 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from tickwork.database.migrate import folder
 from tickwork.families.classify.evaluate import TYPES_FILE, Sample, read_corpus
 from tickwork.families.classify.model import OTHER, haystacks, loudness, probabilities
 from tickwork.families.classify.words import words_of
+from tickwork.shipped import MIGRATIONS
 
 HERE = Path(__file__).parent
 LEVELS = {"strong": 2.5, "fair": 1.2, "weak": 0.5, "against": -1.0}
@@ -142,7 +142,7 @@ def surprise(unseen: Sequence[tuple[str, Mapping[str, float]]], temperature: flo
 
 
 def write(written: Mapping[str, Any], weights: Weights, temperature: float) -> None:
-    migration = folder("migrations") / TYPES_FILE
+    migration = MIGRATIONS / TYPES_FILE
     before, _, after = migration.read_text().split("$types$")
     rows = []
     for key, row in written.items():

@@ -326,7 +326,7 @@ def test_worker_says_what_is_wrong_with_its_function(world: World, ask: Ask, tmp
     unknown = refusal(ask("worker", "nonsense", "--functions", str(tmp_path)))
     broken = refusal(ask("worker", "test", "--functions", str(tmp_path)))
 
-    assert unknown == f"tickwork: FAMILY: there is no {tmp_path}/nonsense/main.py"
+    assert unknown == "tickwork: FAMILY: there is no family 'nonsense'"
     assert "does not load (ModuleNotFoundError: No module named 'nonexistent')" in broken
 
 

@@ -9,11 +9,11 @@ from psycopg.types.json import Jsonb
 
 from tests.world import World
 from tickwork.database.connection import Connection
-from tickwork.database.migrate import folder
 from tickwork.families.classify.evaluate import shipped_types
 from tickwork.families.classify.model import classify
 from tickwork.families.classify.stored import examples_of, remember_words, types_of
 from tickwork.families.classify.words import words_of
+from tickwork.shipped import MIGRATIONS
 
 CORRECT = "select * from public.correct_document_type(%s, %s)"
 
@@ -59,7 +59,7 @@ def test_the_database_has_the_types_that_are_measured(world: World) -> None:
     rows = world.rows("select key, node, evidence from document_types where tenant_id is null")
 
     assert {row["key"]: (row["node"], row["evidence"]) for row in rows} == {
-        type.key: (type.node, type.evidence) for type in shipped_types(folder("migrations"))
+        type.key: (type.node, type.evidence) for type in shipped_types(MIGRATIONS)
     }
     assert len(rows) == 15
 

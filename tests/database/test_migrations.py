@@ -9,9 +9,10 @@ import pytest
 
 from tests.conftest import cloned
 from tests.world import World
-from tickwork.database.migrate import edited_since, folder, migrate
+from tickwork.database.migrate import edited_since, migrate
 from tickwork.errors import Unavailable
 from tickwork.queue import Queue
+from tickwork.shipped import MIGRATIONS, ROOT
 from tickwork_local.postgres import Server
 
 
@@ -37,7 +38,7 @@ def test_a_plain_database_gets_stand_ins_and_the_schema(empty: World) -> None:
     applied = migrate(empty.url)
 
     assert applied[0] == "stand_ins"
-    assert applied[1:] == sorted(file.stem for file in folder("migrations").glob("*.sql"))
+    assert applied[1:] == sorted(file.stem for file in MIGRATIONS.glob("*.sql"))
     assert empty.value("select auth.uid()") is None
 
 
@@ -53,7 +54,7 @@ def test_two_runs_at_once_apply_each_file_once(empty: World) -> None:
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(migrate, [empty.url, empty.url])
 
-    files = len(list(folder("migrations").glob("*.sql")))
+    files = len(list(MIGRATIONS.glob("*.sql")))
     assert len([name for name in (*first, *second) if name != "stand_ins"]) == files
 
 
@@ -67,7 +68,7 @@ def test_a_database_with_supabases_own_functions_keeps_them(empty: World) -> Non
 
 def test_supabases_user_who_is_no_superuser_can_migrate_and_work(empty: World, server: Server) -> None:
     """Hosted, migrations run as a role with createrole and bypassrls that owns the database."""
-    empty.admin.execute((folder("local") / "stand_ins.sql").read_bytes())
+    empty.admin.execute((ROOT / "infra/local/stand_ins.sql").read_bytes())
     name = empty.value("select current_database()")
     host = "hosted_" + name
     for statement in (

@@ -38,7 +38,7 @@ def test_what_the_image_installs_works_off_a_job(world: World, tmp_path: Path) -
     subprocess.run([*uv, "venv", "--quiet", str(place)], check=True)
     options = ["--python", f"{place}/bin/python", "--constraints", "requirements.lock"]
     subprocess.run([*uv, "pip", "install", "--quiet", *options, f"{ROOT}{extras}"], check=True, cwd=ROOT)
-    settings = {"TICKWORK_DATABASE_URL": world.worker_url, "TICKWORK_FUNCTIONS": str(ROOT / "functions")}
+    settings = {"TICKWORK_DATABASE_URL": world.worker_url}
     environment = environment_for(tmp_path, settings)
     job = world.job("classify_document", payload={"document_id": str(uuid4())})
 
@@ -54,4 +54,4 @@ def test_what_the_image_installs_works_off_a_job(world: World, tmp_path: Path) -
     assert worker.returncode == 0
     assert world.reload(job).error_code == "DOCUMENT_MISSING"
     assert migrated.stdout == "Nothing to do: the schema is up to date.\n"
-    assert (next(place.glob("lib/*/site-packages")) / "tickwork/sql/supabase/cron.sql").exists()
+    assert (next(place.glob("lib/*/site-packages")) / "tickwork/files/supabase/cron.sql").exists()

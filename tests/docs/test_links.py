@@ -12,7 +12,7 @@ LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 # A path from the root of the repository, such as `tests/database`, without a part that stands for something else.
 PATH = re.compile(r"`((?:docs|functions|infra|shared|supabase|tests)/[\w./@-]+)`")
 # What the guides have a reader write.
-MADE = {"functions/billing"}
+MADE = "functions/billing"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -25,7 +25,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_path_that_is_named_exists(page: Path) -> None:
     lines = [line for line in without_blocks(page.read_text()).splitlines() if "planned" not in line]
-    paths = [path for line in lines for path in PATH.findall(line) if path not in MADE]
+    paths = [path for line in lines for path in PATH.findall(line) if not path.startswith(MADE)]
 
     assert [path for path in paths if not (ROOT / path).exists()] == []
 

@@ -16,8 +16,9 @@ from rich.console import Console
 from tests.world import World
 from tests.world.command_line import COMMAND, environment_for, open_folder, processes_of, run, started
 from tests.world.waiting import PATIENCE, until
+from tickwork.shipped import FUNCTIONS
 from tickwork_local.live import picture
-from tickwork_local.stack import FUNCTIONS, find_stack
+from tickwork_local.stack import find_stack
 
 # The payload of a job whose document there is not.
 NO_DOCUMENT = '{"document_id": "00000000-0000-4000-8000-0000000000ff"}'

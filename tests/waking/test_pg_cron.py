@@ -22,11 +22,12 @@ from tests.tools.test_secrets import VAULT
 from tests.world import World
 from tests.world.command_line import run_all as run_commands
 from tests.world.waiting import PATIENCE, until
-from tickwork.database.migrate import folder, migrate
+from tickwork.database.migrate import migrate
 from tickwork.errors import CallerRefused, InvalidRequest, NotAllowed
 from tickwork.serve import callers
 from tickwork.serve.callers import check_caller
 from tickwork.settings import Settings
+from tickwork.shipped import ROOT
 from tickwork.waking import pg_cron, pg_cron_status
 from tickwork_local.postgres import Server
 
@@ -390,7 +391,7 @@ HOST = """
 def test_a_role_that_is_no_superuser_installs_ticks_and_takes_back(server: Server) -> None:
     with cloned(server, "template0") as name, World(server.url(name), server.url(name, "tickwork_worker")) as world:
         host = f"host_{name}"
-        for sql in ((folder("local") / "stand_ins.sql").read_text(), cron_server.SQL, pg_net.SQL, pg_net.HOSTED):
+        for sql in ((ROOT / "infra/local/stand_ins.sql").read_text(), cron_server.SQL, pg_net.SQL, pg_net.HOSTED):
             world.admin.execute(sql)
         world.admin.execute(HOST.format(host=host, name=name))
         url = server.url(name, host)

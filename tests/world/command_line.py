@@ -35,23 +35,30 @@ json.dump(runs, sys.__stdout__)
 
 
 def run(
-    *arguments: str, home: Path, stdin: str | None = None, **environment: str
+    *arguments: str, home: Path, stdin: str | None = None, cwd: str | Path | None = None, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end; nothing of the developer's own settings reaches it."""
     settings = environment_for(home, environment)
     return subprocess.run(
-        [*COMMAND, *arguments], env=settings, input=stdin, capture_output=True, text=True, timeout=2 * PATIENCE
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        env=settings,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE,
     )
 
 
 def run_all(
-    commands: Sequence[Sequence[str]], *, home: Path, **environment: str
+    commands: Sequence[Sequence[str]], *, home: Path, cwd: str | Path | None = None, **environment: str
 ) -> "list[subprocess.CompletedProcess[str]]":
     """Run many commands to their end, in one process."""
     command = [sys.executable, "-c", ONE_AFTER_THE_OTHER]
     given = json.dumps(commands)
     ran = subprocess.run(
         command,
+        cwd=cwd,
         env=environment_for(home, environment),
         input=given,
         stdout=subprocess.PIPE,
@@ -63,11 +70,14 @@ def run_all(
 
 
 @contextmanager
-def started(*arguments: str, home: Path, output: Path, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
+def started(
+    *arguments: str, home: Path, output: Path, cwd: str | Path | None = None, **environment: str
+) -> Iterator["subprocess.Popen[bytes]"]:
     """A command that goes on, with its output in a file; killed at the end if it still runs."""
     with output.open("wb") as file:
         process = subprocess.Popen(
             ends_with_parent([*COMMAND, *arguments]),
+            cwd=cwd,
             env=environment_for(home, environment),
             stdout=file,
             stderr=file,
@@ -91,7 +101,7 @@ def open_folder() -> Iterator[Path]:
 
 def environment_for(home: Path, settings: dict[str, str]) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TICKWORK_")}
-    return {**ours, "TICKWORK_HOME": str(home), "COLUMNS": "80", **settings}
+    return {**ours, "TICKWORK_HOME": str(home), "TICKWORK_PORT": "0", "COLUMNS": "80", **settings}
 
 
 def processes_of(home: Path) -> list[str]:

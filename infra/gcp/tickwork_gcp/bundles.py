@@ -10,12 +10,13 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 import tickwork
+from tickwork import shipped
 from tickwork.errors import InvalidRequest
 
-REPOSITORY = Path(__file__).parents[3]
+REPOSITORY = shipped.ROOT
 PACKAGE = Path(tickwork.__file__).parent
-# Not imported by any function: the command line and what only it needs.
-LEFT_OUT = ("__pycache__", "cli", "waking")
+# Not used by any function: the command line and what only it needs.
+LEFT_OUT = ("__pycache__", "cli", "files", "waking")
 # Where functions run. A requirement that holds for one of them is kept, with the marker that the lock gives it.
 PLACES = [
     {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "python_version": version}

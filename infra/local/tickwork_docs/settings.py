@@ -39,8 +39,10 @@ be reached for the first job or that the schema has a version that the code does
 
 | variable | read by | meaning |
 | --- | --- | --- |
-| `TICKWORK_HOME` | the commands | the folder of the local stack, `.tickwork` by default |
-| `TICKWORK_FUNCTIONS` | the commands | the folder of the functions, by default the repository's; as `--functions` |
+| `TICKWORK_HOME` | the commands | the folder of the local stack, by default `.tickwork` in the project |
+| `TICKWORK_FUNCTIONS` | the commands | the folder of the functions instead of the project's and the built-in ones; as \
+`--functions` |
+| `TICKWORK_PORT` | `tickwork up` | the port of the local database; as `--port` |
 | `GOOGLE_CLOUD_PROJECT` | functions, workers | links log lines to their traces in Cloud Logging |
 | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and the other `AWS_` variables | functions, workers | credentials of an \
 `s3:` vault |

@@ -13,15 +13,16 @@ from tickwork.cli.output import job_table, plain_table, print_table
 from tickwork.client import Client
 from tickwork.database.connection import Database
 from tickwork.jobs.rows import Job, Receipt
+from tickwork.shipped import FUNCTIONS, ROOT
 from tickwork_local.demo_documents import add_samples, show_samples
 from tickwork_local.demo_webhooks import receiving, show_messages
 from tickwork_local.functions import Function
 from tickwork_local.launch import die_with_parent
 from tickwork_local.live import watch
-from tickwork_local.stack import FUNCTIONS, REPOSITORY, Stack, own_secret_key, running_stack, stopped_by_signals
+from tickwork_local.stack import Stack, own_secret_key, running_stack, stopped_by_signals
 
-DEMO = REPOSITORY / "infra/local/demo"
-SAMPLES = REPOSITORY / "infra/local/samples"
+DEMO = ROOT / "infra/local/demo"
+SAMPLES = ROOT / "infra/local/samples"
 TENANTS = ("acme", "birch", "cedar")
 PATIENCE_SECONDS = 180
 

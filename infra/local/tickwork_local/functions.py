@@ -18,11 +18,15 @@ from types import TracebackType
 from tickwork.errors import Error
 from tickwork_local.launch import die_with_parent, ends_with_parent
 from tickwork_local.postgres import free_port
+from tickwork_local.watching import Say, Watch, say_nothing
 
 START_SECONDS = 60
 # How long running jobs have to end when the stack stops; the lease of a later one runs out, and it is tried again.
 STOP_SECONDS = 2
 LOOK_SECONDS = 0.1
+WATCH_SECONDS = 0.5
+# How long running jobs have to end when the function is loaded again.
+RELOAD_SECONDS = 10
 # What functions-framework would read from an environment in which they are meant for something else.
 FOREIGN_SETTINGS = ("DEBUG", "FUNCTION_SIGNATURE_TYPE", "FUNCTION_USE_ASGI")
 
@@ -33,19 +37,25 @@ class FunctionFailed(Error):
 
 @dataclass(frozen=True)
 class Function:
-    """Where the source of a function is, and the name of its entry point."""
+    """Where the source of a function is, the name of its entry point, and its port; 0 is any that is free."""
 
     source: Path
     target: str = "main"
+    port: int = 0
 
 
 class Functions:
-    """The functions of a stack: they respond at their URLs inside the block, and are stopped afterwards."""
+    """The functions of a stack: they respond at their URLs inside the block, and are stopped afterwards.
 
-    def __init__(self, functions: Mapping[str, Function], settings: Mapping[str, str], logs: Path) -> None:
+    One whose files change is loaded again; `say` gets a line about it.
+    """
+
+    def __init__(
+        self, functions: Mapping[str, Function], settings: Mapping[str, str], logs: Path, say: Say = say_nothing
+    ) -> None:
         ports = free_ports(len(functions))
         self._processes = [
-            Process(family, function, port, settings, logs / f"{family}.log")
+            Process(family, function, function.port or port, settings, logs / f"{family}.log", say)
             for (family, function), port in zip(functions.items(), ports, strict=True)
         ]
         self.urls = {process.family: process.url for process in self._processes}
@@ -75,14 +85,20 @@ class Functions:
             process.start()
         while not self._stopped.wait(LOOK_SECONDS):
             for process in self._processes:
-                process.start_again_if_dead()
+                process.look_after()
         stop(self._processes)
 
 
 class Process:
-    def __init__(self, family: str, function: Function, port: int, settings: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self, family: str, function: Function, port: int, settings: Mapping[str, str], log: Path, say: Say
+    ) -> None:
         self.family = family
         self.url = f"http://127.0.0.1:{port}"
+        self._say = say
+        self._watch = Watch(function.source.parent)
+        self._watched_at = time.monotonic()
+        self._is_reloading = False
         self._port = port
         self._function = function
         self._settings = settings
@@ -114,11 +130,40 @@ class Process:
             if self.has_died() or time.monotonic() > give_up_at:
                 raise FunctionFailed(f"the function {self.family} does not start: see {self._log}{self._last_words()}")
             time.sleep(0.02)
-            with suppress(OSError):
-                socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
-                self._listens = True
+            self._listens = self._takes_connections()
 
-    def start_again_if_dead(self) -> None:
+    def _takes_connections(self) -> bool:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
+            return True
+        return False
+
+    def look_after(self) -> None:
+        if self._is_reloading:
+            self._finish_reload()
+        if time.monotonic() > self._watched_at + WATCH_SECONDS:
+            self._watched_at = time.monotonic()
+            if self._watch.has_changed():
+                self._reload()
+        self._start_again_if_dead()
+
+    def _reload(self) -> None:
+        """Let running jobs end for a while, and start it with its new files."""
+        self.ask_to_stop()
+        self.wait_until_it_stopped(time.monotonic() + RELOAD_SECONDS)
+        self._log_began = self._log.stat().st_size
+        self._listens, self._is_reloading = False, True
+        self.start()
+
+    def _finish_reload(self) -> None:
+        if self.has_died():
+            self._is_reloading = False
+            self._say(f"{self.family} does not load: {self._last_line()} (see {self._log})")
+        elif self._takes_connections():
+            self._listens, self._is_reloading = True, False
+            self._say(f"{self.family} reloaded")
+
+    def _start_again_if_dead(self) -> None:
         """Not more than once in a second, and not one that never ran: that is for the developer to see."""
         if self._listens and self.has_died() and time.monotonic() > self._started_at + 1:
             with self._log.open("a") as log:
@@ -142,10 +187,16 @@ class Process:
             self._process.wait()
 
     def _last_words(self) -> str:
+        lines = self._new_lines()[-5:]
+        return ", which ends with" + "".join(f"\n  {line}" for line in lines) if lines else ""
+
+    def _last_line(self) -> str:
+        return next((line.strip() for line in reversed(self._new_lines()) if line.strip()), "it ended")
+
+    def _new_lines(self) -> list[str]:
         with self._log.open("rb") as log:
             log.seek(self._log_began)
-            lines = log.read().decode(errors="replace").splitlines()[-5:]
-        return ", which ends with" + "".join(f"\n  {line}" for line in lines) if lines else ""
+            return log.read().decode(errors="replace").splitlines()
 
 
 def stop(processes: Sequence[Process]) -> None:

@@ -28,11 +28,17 @@ def show(stack: Stack) -> None:
     print()
     for name, where in stack.places().items():
         print(f"{name:<9} {where}")
-    print("\nTry `tickwork documents add FILE --tenant acme`. Ctrl-C stops the stack.\n", flush=True)
+    first = "Try `tickwork documents add FILE --tenant acme`. " if "extract" in stack.functions else ""
+    print(f"\n{first}Ctrl-C stops the stack.\n", flush=True)
     try:
         watch(Client(Database(stack.database_url, "tickwork live table")), lambda: False)
     except Unavailable as error:
-        raise StackFailed(f"Postgres has stopped: see {stack.home / 'postgres.log'}") from error
+        raise StackFailed(f"the database has stopped: see {stack.home / 'postgres.log'}") from error
+
+
+def say(line: str) -> None:
+    """Something that happened to the stack itself; above the live table, if there is one."""
+    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
 
 
 def watch(client: Client, is_over: Callable[[], bool], *, transient: bool = False) -> None:

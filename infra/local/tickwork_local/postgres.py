@@ -34,6 +34,10 @@ class PostgresFailed(Exception):
     """Postgres cannot run here; the message says what to do next."""
 
 
+class PortTaken(PostgresFailed):
+    """Another program listens on the port that was asked for."""
+
+
 @dataclass(frozen=True)
 class Server:
     port: int
@@ -201,6 +205,8 @@ def start(programs: Path, data: Path, settings: Mapping[str, str], port: int | N
         if answers(server):
             return server
         complaint = ending(log, logged)
+        if time.monotonic() > deadline and port and is_taken(port):
+            raise PortTaken(f"port {port} is taken")
         if time.monotonic() > deadline or not any(passing in complaint for passing in PASSING_COMPLAINTS):
             raise PostgresFailed(f"Postgres did not start: read {log.name}, which ends with\n{complaint}")
         time.sleep(0.1)
@@ -227,6 +233,17 @@ def free_port() -> int:
             probe.bind(("127.0.0.1", port))
             return port
     raise PostgresFailed(f"no port from {PORTS.start} to {PORTS.stop} is free: stop what listens there")
+
+
+def is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        # As servers do: connections that ended a moment ago are no obstacle.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
 
 
 def spawn(command: list[str], log: BinaryIO, ended_by: signal.Signals) -> subprocess.Popen[bytes]:

@@ -11,21 +11,25 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import psycopg
 
-from tickwork.database.migrate import edited_since, folder, migrate
+from tickwork.cli.project import Project
+from tickwork.database.migrate import edited_since
 from tickwork.errors import Error
+from tickwork.shipped import ROOT
 from tickwork_local.functions import Function, Functions
-from tickwork_local.postgres import PostgresFailed, Server, running_postgres, try_lock
+from tickwork_local.postgres import PortTaken, PostgresFailed, Server, is_taken, running_postgres, try_lock
+from tickwork_local.project_database import OwnDatabase, existing_database, without_password
 from tickwork_local.ticker import Ticker
+from tickwork_local.watching import Say, WatchedMigrations, say_nothing
 
-REPOSITORY = Path(__file__).parents[3]
-FUNCTIONS = REPOSITORY / "functions"
 DATABASE = "tickwork"
+PORT_ADVICE = "stop what listens there, or choose others with --port, or `port` under [stack] in tickwork.toml."
 
 
 class StackFailed(Error):
@@ -54,49 +58,88 @@ class Stack:
     def places(self) -> dict[str, str]:
         """Where everything is, for people to read."""
         return {
-            "database": self.database_url,
+            "database": without_password(self.database_url),
             "vault": self.vault_url,
             **self.functions,
             "logs": str(self.home / "logs"),
         }
 
 
-def functions_in(place: Path | None) -> dict[str, Function]:
-    """Each folder with a main.py is a function, of the family that the folder is named after."""
-    place = place or FUNCTIONS
-    found = {source.parent.name: Function(source) for source in sorted(place.glob("*/main.py"))}
-    if not found:
-        raise StackFailed(f"there is no function in {place}: pass the folder of your functions with --functions")
-    return found
-
-
 @contextmanager
 def running_stack(
-    home: Path, functions: Mapping[str, Function], *, tick_seconds: float = 30, reset: bool = False
+    home: Path,
+    functions: Mapping[str, Function],
+    *,
+    project: Project | None = None,
+    database_url: str | None = None,
+    port: int = 0,
+    tick_seconds: float = 30,
+    reset: bool = False,
+    say: Say = say_nothing,
 ) -> Iterator[Stack]:
-    """Start everything, and stop it at the end; the database is kept, unless `reset`."""
-    home = home.absolute()
+    """Start everything, and stop it at the end; the database is kept, unless `reset`.
+
+    The database is a Postgres of the stack's own, on `port` if that is not 0, or the one at `database_url`.
+    """
+    home, project = home.absolute(), project or Project(home.absolute().parent)
     check_home(home)
     with ExitStack() as cleanup:
         cleanup.enter_context(only_one_stack(home))
         if reset:
             discard(home)
         (home / "logs").mkdir(exist_ok=True)
-        server = cleanup.enter_context(translated(running_postgres(home / "postgres")))
-        prepare_database(server.url(), server.url(DATABASE))
-        worker_url = server.url(DATABASE, user="tickwork_worker")
+        check_ports(functions)
+        database = (
+            existing_database(database_url, project)
+            if database_url
+            else cleanup.enter_context(own_database(home, port, project))
+        )
         vault_url = os.environ.get("TICKWORK_VAULT_URL") or f"file:{home / 'vault'}"
         settings = {
-            "TICKWORK_DATABASE_URL": worker_url,
+            "TICKWORK_DATABASE_URL": database.worker_url,
             "TICKWORK_VAULT_URL": vault_url,
             "TICKWORK_SECRET_KEY": os.environ.get("TICKWORK_SECRET_KEY") or own_secret_key(home),
             **{name: os.environ.get(name) or value for name, value in own_outbound().items()},
         }
-        urls = cleanup.enter_context(Functions(functions, settings, home / "logs")).urls
-        stack = Stack(home, os.getpid(), server.url(DATABASE), worker_url, vault_url, urls)
+        urls = cleanup.enter_context(Functions(functions, settings, home / "logs", say)).urls
+        stack = Stack(home, os.getpid(), database.url, database.worker_url, vault_url, urls)
         cleanup.enter_context(Ticker(stack.database_url, urls, tick_seconds, home / "logs" / "ticker.log"))
-        (home / "stack.json").write_text(json.dumps(stack.as_json(), indent=2))
+        if project.is_real:
+            folder = project.root / "migrations"
+            cleanup.enter_context(WatchedMigrations(folder, partial(database.bring_up_to_date, project), say))
+        write_state(stack)
         yield stack
+
+
+def write_state(stack: Stack) -> None:
+    # A password may be in it.
+    state = stack.home / "starting.json"
+    state.touch(mode=0o600)
+    state.write_text(json.dumps(stack.as_json(), indent=2))
+    state.rename(stack.home / "stack.json")
+
+
+def check_ports(functions: Mapping[str, Function]) -> None:
+    """Those of a stack that was just killed become free in a moment."""
+    deadline = time.monotonic() + 3
+    for family, function in functions.items():
+        while function.port and is_taken(function.port):
+            if time.monotonic() > deadline:
+                raise StackFailed(f"port {function.port}, for the function {family}, is taken: {PORT_ADVICE}")
+            time.sleep(0.05)
+
+
+@contextmanager
+def own_database(home: Path, port: int, project: Project) -> "Iterator[OwnDatabase]":
+    with translated(running_postgres(home / "postgres", port=port or None)) as server:
+        database = OwnDatabase(server.url(DATABASE), server.url(DATABASE, user="tickwork_worker"))
+        create_database(server.url())
+        database.bring_up_to_date(project)
+        check_unedited(database.url)
+        if project.tenants is None:
+            with psycopg.connect(database.url) as connection:
+                connection.execute((ROOT / "supabase/seed.sql").read_bytes())
+        yield database
 
 
 def own_outbound() -> dict[str, str]:
@@ -197,19 +240,21 @@ def translated(server: AbstractContextManager[Server]) -> Iterator[Server]:
     try:
         with server as running:
             yield running
+    except PortTaken as error:
+        raise StackFailed(f"{error}: {PORT_ADVICE}") from error
     except PostgresFailed as error:
         raise StackFailed(str(error)) from error
 
 
-def prepare_database(server_url: str, url: str) -> None:
+def create_database(server_url: str) -> None:
     with psycopg.connect(server_url, autocommit=True) as connection:
         if not connection.execute("select 1 from pg_database where datname = %s", [DATABASE]).fetchone():
             connection.execute(f"create database {DATABASE}")
-    migrate(url)
+
+
+def check_unedited(url: str) -> None:
     if edited := edited_since(url):
         raise StackFailed(
             f"{edited[0]} has been edited since it was applied here. "
             "Run `tickwork up --reset` to create the database again; its contents are lost."
         )
-    with psycopg.connect(url) as connection:
-        connection.execute((folder("supabase") / "seed.sql").read_bytes())

@@ -32,6 +32,7 @@ class Ticker:
         self._functions = functions
         self._tick_seconds = tick_seconds
         self._logs = logs
+        self._last_line = ""
         self._stopped = threading.Event()
         self._places = {family: threading.Semaphore(AT_ONCE) for family in functions}
         self._missed = {family: threading.Event() for family in functions}
@@ -88,6 +89,9 @@ class Ticker:
             if not self._stopped.is_set():
                 self._log(f"the call of {family} broke: {error}")
             self._stopped.wait(0.5)
+            # It is being loaded again, and was not even reached.
+            if isinstance(getattr(error, "reason", None), ConnectionRefusedError):
+                self._missed[family].set()
         finally:
             self._places[family].release()
         if self._missed[family].is_set():
@@ -95,6 +99,9 @@ class Ticker:
             self._wake(family)
 
     def _log(self, line: str) -> None:
+        if line == self._last_line:
+            return
+        self._last_line = line
         # Not to the terminal, where the live table is.
         with self._logs.open("a") as file:
             file.write(f"{time.strftime('%H:%M:%S')} {' '.join(line.split())}\n")

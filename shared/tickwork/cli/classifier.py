@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from tickwork.database.migrate import folder as sql_folder
 from tickwork.errors import InvalidRequest
+from tickwork.shipped import MIGRATIONS
 
 commands = typer.Typer()
 
@@ -24,4 +24,4 @@ def classifier(
     samples = evaluate.read_corpus(folder or evaluate.HELD_OUT)
     if not samples:
         raise InvalidRequest(f"FOLDER: there are no documents in {folder or evaluate.HELD_OUT}")
-    print("\n".join(evaluate.report(evaluate.judged(samples, evaluate.shipped_types(sql_folder("migrations"))))))
+    print("\n".join(evaluate.report(evaluate.judged(samples, evaluate.shipped_types(MIGRATIONS)))))

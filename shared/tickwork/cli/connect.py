@@ -4,13 +4,14 @@ import os
 from pathlib import Path
 
 from tickwork.cli import arguments
+from tickwork.cli.project import project_root
 from tickwork.client import Client
 from tickwork.database.connection import Database
 from tickwork.errors import BadSetting
 from tickwork.settings import load_settings
 from tickwork.tools.outbound.policy import Policy, policy_of
 
-HOME = Path(os.environ.get("TICKWORK_HOME") or ".tickwork")
+HOME = Path(os.environ.get("TICKWORK_HOME") or (project_root() or Path()) / ".tickwork")
 
 
 def client(database_url: str | None) -> Client:

@@ -8,6 +8,7 @@ import typer
 from tickwork.cli import arguments
 from tickwork.cli.options import AsJson
 from tickwork.cli.output import print_json
+from tickwork.cli.project import find_project
 from tickwork.database import migrate as migrations
 from tickwork.database.adoption import Adopted, members_in, tenants_in
 from tickwork.database.modules import CHAPTERS
@@ -47,8 +48,12 @@ def migrate(
     members: Members = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a database up to the current schema. Running it again changes nothing."""
-    applied = migrations.migrate(arguments.database_url(url, "URL"), modules, *tables(tenants, members))
+    """Apply tickwork's migrations, and then those of the project."""
+    project, database = find_project(), arguments.database_url(url, "URL")
+    given = tables(tenants, members)
+    if not any(given) and not migrations.is_migrated(database):
+        given = project.tenants, project.members
+    applied = migrations.migrate(database, modules or project.modules, *given, project.migrations)
     if as_json:
         print_json({"applied": applied})
     else:
@@ -66,7 +71,9 @@ def write_migrations(
     as_json: AsJson = False,
 ) -> None:
     """Write the migrations into a folder, for `supabase db push`."""
-    written = migrations.write_files(folder, modules or CHAPTERS, *tables(tenants, members))
+    project = find_project()
+    given = tables(tenants, members) if tenants or members else (project.tenants, project.members)
+    written = migrations.write_files(folder, modules or project.modules or CHAPTERS, *given)
     if as_json:
         print_json({"written": written})
     else:

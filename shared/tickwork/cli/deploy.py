@@ -9,6 +9,7 @@ import typer
 
 from tickwork.cli.options import Functions
 from tickwork.cli.output import one_line, plain_table, print_json, print_table
+from tickwork.cli.project import find_project
 from tickwork.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def gcp(
 def names_of(families: list[str] | None, functions: Path | None) -> list[str]:
     from tickwork_gcp.bundles import REPOSITORY, families_in
 
-    folder = functions or REPOSITORY / "functions"
+    folder = functions or own_functions() or REPOSITORY / "functions"
     known = families_in(folder)
     for family in families or []:
         if family not in known:
@@ -98,7 +99,12 @@ def make_bundles(
     from tickwork_gcp.bundles import REPOSITORY, build
 
     wanted = extras if extras is not None else vault_extras()
-    return build(functions or REPOSITORY / "functions", families or [], output, wanted)
+    return build(functions or own_functions() or REPOSITORY / "functions", families or [], output, wanted)
+
+
+def own_functions() -> Path | None:
+    project = find_project()
+    return project.root / "functions" if project.own_families() else None
 
 
 def vault_extras() -> list[str]:

@@ -16,7 +16,7 @@ Functions = Annotated[
         "--functions",
         envvar="TICKWORK_FUNCTIONS",
         show_envvar=False,
-        help="Folder of the functions; by default that of the repository.",
+        help="Use the families of this folder; by default those of the project and the built-in ones.",
     ),
 ]
 Family = Annotated[str | None, typer.Option(help="Such as extract.")]

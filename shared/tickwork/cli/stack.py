@@ -1,33 +1,106 @@
 """The commands for the local stack: up, demo, status, tick."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tickwork.cli import connect
+from tickwork.cli import arguments, connect
 from tickwork.cli.connect import HOME
 from tickwork.cli.options import AsJson, DatabaseUrl, Functions
 from tickwork.cli.output import print_json
-from tickwork.errors import BadSetting
+from tickwork.cli.project import BUILT_IN, FIRST_PORT, Project, find_project, missing_packages
+from tickwork.database.migrate import installed_modules
+from tickwork.database.modules import CHAPTERS, with_needs
+from tickwork.errors import BadSetting, InvalidRequest
+from tickwork.shipped import FUNCTIONS
+
+if TYPE_CHECKING:
+    from tickwork_local.functions import Function
 
 commands = typer.Typer()
+
+PRINTABLE = ("database_url", "worker_database_url", "vault_url", "logs")
+
+
+Port = Annotated[
+    int | None,
+    typer.Option(
+        envvar="TICKWORK_PORT",
+        show_envvar=False,
+        min=0,
+        max=65_000,
+        help="Of the database; those of the functions are from ten above. 0 takes any that are free. "
+        f"By default the port of the project, or {FIRST_PORT}.",
+    ),
+]
 
 
 @commands.command()
 def up(
     reset: Annotated[bool, typer.Option("--reset", help="Start with an empty database.")] = False,
     tick_seconds: Annotated[float, typer.Option(min=0.1, help="How often the ticker wakes the functions.")] = 30,
+    port: Port = None,
+    database_url: Annotated[
+        str | None, typer.Option(help="An existing database to work with, instead of one of the stack's own.")
+    ] = None,
     functions: Functions = None,
 ) -> None:
     """Run the local stack, with a live table of its jobs."""
-    from tickwork_local.live import show
-    from tickwork_local.stack import functions_in, running_stack, stopped_by_signals
+    from tickwork_local.live import say, show
+    from tickwork_local.stack import running_stack, stopped_by_signals
 
+    project = find_project()
+    url = database_url or project.database
+    if url and reset:
+        raise InvalidRequest("--reset: only a database of the stack's own can be emptied", hint="Leave it out.")
+    url = arguments.database_url(url, "--database-url") if url else None
+    first = project.port if port is None else port
+    chosen = chosen_functions(project, functions, url, first)
     with stopped_by_signals():
-        print("Starting Postgres and the functions …", flush=True)
-        with running_stack(HOME, functions_in(functions), tick_seconds=tick_seconds, reset=reset) as stack:
+        print(f"Starting {'' if url else 'Postgres and '}the functions …", flush=True)
+        with running_stack(
+            HOME,
+            chosen,
+            project=project,
+            database_url=url,
+            port=first,
+            tick_seconds=tick_seconds,
+            reset=reset,
+            say=say,
+        ) as stack:
             show(stack)
+
+
+def chosen_functions(
+    project: Project, functions: Path | None, database_url: str | None, first: int
+) -> "dict[str, Function]":
+    """Each with its port, which does not depend on which of them are left out."""
+    from tickwork_local.functions import Function
+
+    families = project.families(functions)
+    modules = installed_modules(database_url) if database_url else with_needs(project.modules or CHAPTERS)
+    left_out = {family: why for family, folder in families.items() if (why := reason_to_leave_out(folder, modules))}
+    if left_out:
+        print("Left out: " + ", ".join(f"{family} ({why})" for family, why in left_out.items()))
+    return {
+        family: Function(folder / "main.py", port=first and first + 10 + place)
+        for place, (family, folder) in enumerate(families.items())
+        if family not in left_out
+    }
+
+
+def reason_to_leave_out(folder: Path, modules: Sequence[str]) -> str | None:
+    """Only for the built-in families: those of a project are expected to run."""
+    if folder.parent != FUNCTIONS:
+        return None
+    module, _ = BUILT_IN[folder.name]
+    if module not in modules:
+        return f"needs the module {module}"
+    if missing_packages(folder.name):
+        return f"needs tickwork[{folder.name}]"
+    return None
 
 
 @commands.command()
@@ -39,7 +112,12 @@ def demo() -> None:
 
 
 @commands.command()
-def status(as_json: AsJson = False) -> None:
+def status(
+    name: Annotated[
+        str | None, typer.Argument(help=f"Print only this one of {', '.join(PRINTABLE)}.", metavar="NAME")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Show the URLs of the database and functions of the stack."""
     from tickwork_local.stack import find_stack
 
@@ -49,6 +127,11 @@ def status(as_json: AsJson = False) -> None:
         raise typer.Exit(0 if stack else 1)
     if stack is None:
         raise BadSetting(f"no local stack is running in {HOME}. Start one with `tickwork up`.")
+    if name:
+        if name not in PRINTABLE:
+            raise InvalidRequest(f"NAME: there is no {name!r}", hint=f"There are {', '.join(PRINTABLE)}.")
+        print(stack.as_json()[name])
+        return
     print(f"The local stack is running as process {stack.pid}.")
     for name, where in stack.places().items():
         print(f"{name:<9} {where}")

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from tickwork.cli import connect
 from tickwork.cli.options import DatabaseUrl, Functions
+from tickwork.cli.project import find_project
 from tickwork.database.connection import MAX_SILENCE_SECONDS, Database
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.handler import Handlers
@@ -20,7 +22,7 @@ commands = typer.Typer()
 
 @commands.command()
 def worker(
-    family: Annotated[str, typer.Argument(help="Folder with a main.py, such as extract.", metavar="FAMILY")],
+    family: Annotated[str, typer.Argument(help="Of the project or built in, such as extract.", metavar="FAMILY")],
     batch: Annotated[
         int, typer.Option(min=1, max=1000, help="How many jobs to claim at a time: many if they are small.")
     ] = 1,
@@ -29,7 +31,7 @@ def worker(
 ) -> None:
     """Process the jobs of one family until stopped."""
     from tickwork.worker import Worker
-    from tickwork_local.stack import FUNCTIONS, find_stack, own_outbound, own_secret_key
+    from tickwork_local.stack import find_stack, own_outbound, own_secret_key
 
     # The function reads it too, when its handlers are loaded.
     os.environ["TICKWORK_DATABASE_URL"] = connect.chosen_url(database_url, is_worker=True)
@@ -39,7 +41,7 @@ def worker(
         for name, value in own_outbound().items():
             os.environ.setdefault(name, value)
     settings = load_settings()
-    handlers = handlers_of(functions or FUNCTIONS, family)
+    handlers = handlers_of(family, functions)
     database = Database(settings.database_url, f"tickwork {family} worker", MAX_SILENCE_SECONDS)
     queue = queue_for(family, database, settings)
     one = Worker(queue, family, handlers, settings.database_url, settings.grace_seconds, batch, settings.poll_seconds)
@@ -47,12 +49,14 @@ def worker(
     one.run()
 
 
-def handlers_of(functions: Path, family: str) -> Handlers:
-    source = functions / family / "main.py"
-    if not source.exists():
-        raise InvalidRequest(
-            f"FAMILY: there is no {source}", hint="Pass the folder of your functions with --functions."
-        )
+def handlers_of(family: str, functions: Path | None) -> Handlers:
+    families = find_project().families(functions)
+    if family not in families:
+        hint = f"There are {', '.join(families)}. --functions names the folder of other ones."
+        raise InvalidRequest(f"FAMILY: there is no family {family!r}", hint=hint)
+    source = families[family] / "main.py"
+    # As functions-framework does, so that main.py can import the files beside it.
+    sys.path.append(str(source.parent.absolute()))
     spec = importlib.util.spec_from_file_location(f"tickwork_function_{family}", source)
     assert spec is not None
     assert spec.loader is not None

@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 
 from tickwork.database.connection import Connection, connect, translated
-from tickwork.database.migrate import folder
 from tickwork.errors import InvalidRequest, NotAllowed
+from tickwork.shipped import ROOT
 
 # The names of our schedules start with it; all others are left alone.
 PREFIX = "tickwork "
@@ -76,7 +76,7 @@ def install(url: str, plan: Plan, secret: str | None) -> list[str]:
             check_families(connection, plan)
             for extension in EXTENSIONS:
                 provide(connection, extension)
-            connection.execute((folder("supabase") / "cron.sql").read_bytes())
+            connection.execute((ROOT / "supabase/cron.sql").read_bytes())
             keep_secret(connection, secret)
             for family, address in sorted(plan.urls.items()):
                 keep_function(connection, family, address, plan)

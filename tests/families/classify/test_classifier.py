@@ -8,7 +8,6 @@ from random import Random
 import pytest
 
 from tests.world.command_line import COMMAND
-from tickwork.database.migrate import folder
 from tickwork.families.classify.evaluate import (
     HELD_OUT,
     Sample,
@@ -22,8 +21,9 @@ from tickwork.families.classify.evaluate import (
 )
 from tickwork.families.classify.model import Classification, DocumentType, Example, classify
 from tickwork.families.classify.words import words_of
+from tickwork.shipped import MIGRATIONS
 
-TYPES = shipped_types(folder("migrations"))
+TYPES = shipped_types(MIGRATIONS)
 KEYS = {
     *("lease", "invoice", "utility_settlement", "land_register", "purchase_contract", "bank_statement"),
     *("insurance_policy", "energy_certificate", "meeting_minutes", "reminder", "termination", "tax_notice"),
