@@ -36,9 +36,10 @@ test-large: $(STAMP)
 check-deploy: $(STAMP)
 	$(PYTEST) --durations 5 tests/deploy
 
-# Further than make test goes: other sequences of verbs against the model, and more orders of transactions.
+# Further than make test goes: other sequences of verbs against the model, more orders of transactions and more cron expressions.
 explore: $(STAMP)
-	env TICKWORK_MODEL_EXAMPLES=$(or $(EXAMPLES),2000) TICKWORK_SCHEDULES=$(or $(SCHEDULES),0:20000) $(PYTEST) tests/database/test_model.py tests/database/test_schedules.py
+	env TICKWORK_MODEL_EXAMPLES=$(or $(EXAMPLES),2000) TICKWORK_SCHEDULES=$(or $(SCHEDULES),0:20000) TICKWORK_CALENDAR=20000 \
+		$(PYTEST) tests/database/test_calendar.py tests/database/test_model.py tests/database/test_schedules.py
 
 # Such as make bench ARGS="--quick", or "--list", or "--only drain enqueue".
 bench: $(BENCH)/.installed

@@ -125,6 +125,21 @@ begin
 end
 $$;
 
+create function tickwork.check_manager(tenant_id uuid)
+returns void
+language plpgsql
+stable
+as $$
+begin
+  perform tickwork.check_caller(check_manager.tenant_id);
+
+  if not tickwork.may_manage(check_manager.tenant_id) then
+    raise exception 'tenant_id: only admins of the tenant may do that'
+      using errcode = 'TWADM', hint = 'Ask an admin or owner of the tenant.';
+  end if;
+end
+$$;
+
 comment on function tickwork.caller_id is
   'The signed-in user, from the claims of the verified token; null if there is none.';
 comment on function tickwork.caller_is_service is
@@ -142,5 +157,7 @@ comment on function tickwork.may_act_for is
   'Whether the caller is a member of the tenant, a platform admin or the service.';
 comment on function tickwork.may_manage is
   'Whether the caller is an admin or owner of the tenant, a platform admin or the service.';
+comment on function tickwork.check_manager is
+  'Returns if the caller may manage the tenant. Raises TWTNT, TWMEM, TWADM.';
 comment on function tickwork.check_caller is
   'Returns if the caller may act for the tenant. Raises TWTNT (service, unknown tenant) or TWMEM (anybody else).';

@@ -4,6 +4,7 @@
 
 create table public.tenant_settings (
   tenant_id uuid primary key,
+  timezone text not null default 'UTC',
   weight integer not null default 1,
   max_running integer,
   max_queued integer not null default 100000,
@@ -23,7 +24,8 @@ create table public.tenant_settings (
 );
 
 comment on table public.tenant_settings is
-  'Weight, limits and retention of each tenant. A row comes and goes with its tenant.';
+  'Time zone, weight, limits and retention of each tenant. A row comes and goes with its tenant.';
+comment on column public.tenant_settings.timezone is 'The time zone of its schedules that name none.';
 comment on column public.tenant_settings.weight is 'How many jobs the tenant may start in each of its turns.';
 comment on column public.tenant_settings.max_running is
   'How many of its jobs may run at once, across all families; null means no limit.';

@@ -72,7 +72,7 @@ declare
 begin
   -- This may be part of a claim, which must not wait for others that enqueue: what does not fit now is tried later.
   perform set_config('tickwork.has_enqueued', 'yes', true);
-  perform tickwork.on_tick();
+  perform tickwork.on_tick(tick_family.max_jobs);
   perform tickwork.purge_portions(tick_family.family, 200);
   return reaped;
 end

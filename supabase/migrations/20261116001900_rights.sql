@@ -69,7 +69,7 @@ revoke execute on function tickwork.open_verbs from public, anon, authenticated,
 grant execute on function
   tickwork.caller_id, tickwork.caller_is_service, tickwork.caller_memberships, tickwork.caller_tenants,
   tickwork.caller_is_platform_admin, tickwork.caller_may_do_all, tickwork.may_act_for, tickwork.new_job,
-  tickwork.new_filter
+  tickwork.new_filter, tickwork.spread_of
 to authenticated, service_role;
 
 grant execute on function tickwork.is_backoff, tickwork.are_keep_days to service_role;
@@ -77,7 +77,9 @@ grant execute on function tickwork.is_backoff, tickwork.are_keep_days to service
 -- Members: the jobs of their own tenants. The functions themselves check who is an admin.
 select tickwork.open_verbs('authenticated, service_role', array[
   'enqueue_job', 'cancel_job', 'retry_job', 'reschedule_job', 'bury_job', 'change_job', 'cancel_jobs', 'retry_jobs',
-  'reschedule_jobs', 'change_jobs', 'list_jobs', 'queue_summary', 'count_jobs', 'explain_job'
+  'reschedule_jobs', 'change_jobs', 'list_jobs', 'queue_summary', 'count_jobs', 'explain_job', 'create_schedule',
+  'change_schedule', 'pause_schedules', 'resume_schedules', 'run_schedule', 'backfill_schedule', 'delete_schedule',
+  'preview_schedule', 'list_schedules'
 ]);
 
 -- Workers: the verbs that request a lease or need one.

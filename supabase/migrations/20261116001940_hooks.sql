@@ -32,12 +32,15 @@ comment on function tickwork.after_end is
   'Called by the queue when jobs have ended, in the same transaction. Unless all of them are done, some may be queued '
   'again.';
 
-create function tickwork.on_tick()
+create function tickwork.on_tick(most integer)
 returns void
 language plpgsql
 volatile
 as $$
 begin
+  perform tickwork.fire_schedules(clock_timestamp(), least(on_tick.most * 5, 10000));
+  perform tickwork.forget_fires(100);
+
   if to_regproc('tickwork.enqueue_late_deliveries') is not null then
     perform tickwork.enqueue_late_deliveries();
     perform tickwork.purge_event_portion();
@@ -45,4 +48,5 @@ begin
 end
 $$;
 
-comment on function tickwork.on_tick is 'Called by the queue regularly, by claims as well as by cron. Never waits.';
+comment on function tickwork.on_tick is
+  'Called by the queue regularly, by claims as well as by cron, with how much it may do: most. Never waits.';

@@ -21,6 +21,7 @@ BY_TYPE = {
     "boolean": "true",
     "timestamp with time zone": "2030-01-01",
     "interval": "0s",
+    "date": "2026-01-01",
     "jsonb": "{}",
     "bytea": "x",
 }
@@ -40,6 +41,7 @@ class Target(NamedTuple):
     delivery: UUID
     event: UUID
     connector: UUID
+    schedule: UUID
 
 
 def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
@@ -51,6 +53,7 @@ def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, st
         **of_documents(target),
         **of_webhooks_and_calls(target),
         **of_connectors(target),
+        **of_schedules(target),
         **of_payload_schemas(),
         **of_secrets(),
     }
@@ -200,6 +203,44 @@ def of_connectors(target: Target) -> dict[str, str]:
         "files": text(["/a.txt"]),
         "provider": "dropbox",
         "account_ids": array(target.word),
+    }
+
+
+def of_schedules(target: Target) -> dict[str, str]:
+    return {
+        "schedule_id": str(target.schedule),
+        "schedule_ids": array(target.schedule),
+        "cron_expr": "@daily",
+        "timezone": "UTC",
+        "changes": "{}",
+        "payload_template": "{}",
+        "overlap": "skip",
+        "missed": "skip",
+        "catch_up_seconds": "60",
+        "spread_seconds": "0",
+        "pause_after_failures": NULL,
+        "starts_at": NULL,
+        "ends_at": NULL,
+        "since": "2026-01-01",
+        "until": "2026-01-02",
+        "after:timestamp with time zone": "2026-01-01",
+        "after:interval": "0s",
+        "times": "1",
+        "times:timestamp with time zone[]": '{"2026-01-01"}',
+        "names": NULL,
+        "written": "1",
+        "lowest": "0",
+        "highest": "59",
+        "template:jsonb": '{"a": "{{label}}"}',
+        "template:text": "text",
+        "known:text[]": "{label}",
+        "known:jsonb": '{"label": 1}',
+        "value:jsonb": "{}",
+        "deepest": "10",
+        "path": "a",
+        "fallback": "null",
+        "max_schedules": "100",
+        "paused_by": NULL,
     }
 
 

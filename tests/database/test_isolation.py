@@ -154,7 +154,9 @@ class Answer(NamedTuple):
     touched: frozenset[str] = frozenset()
 
     def is_yes_to(self, attack: Attack) -> bool:
-        return self.row_count > 0 or (".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV", "TWJOB"))
+        return self.row_count > 0 or (
+            ".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV", "TWJOB", "TWCAL")
+        )
 
 
 class Scene(World):
@@ -205,6 +207,7 @@ class Scene(World):
             delivery["id"],
             spare,
             connector,
+            self.value("select id from public.schedules where tenant_id = %s", tenant),
         ]
         return Target(word, tenant, ids, jobs[0]["lease_token"], number, *others)
 
@@ -293,6 +296,7 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     populate_secrets(world, tenant, word)
     # Connectors first: their events are not to be delivered.
     populate_connectors(world, tenant, word)
+    populate_schedules(world, tenant, word)
     populate_webhooks(world, tenant, word)
     attempt = "select id, 7, tenant_id, family, now(), now(), 'failed' from jobs where tenant_id = %s"
     world.run(f"insert into tickwork.attempts {attempt}", tenant)
@@ -304,6 +308,11 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
 
 def populate_secrets(world: World, tenant: UUID, word: str) -> None:
     world.run("select tickwork.store_secret(%s, 'tenant', 'a_name', %s, true)", tenant, f"secret {word}")
+
+
+def populate_schedules(world: World, tenant: UUID, word: str) -> None:
+    row = world.service.schedules.create_schedule(tenant, word, f"do_{word}", "@yearly", payload_template={"is": word})
+    world.service.schedules.run_schedule(row["id"])
 
 
 def populate_connectors(world: World, tenant: UUID, word: str) -> None:
@@ -397,7 +406,8 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     if not columns:
         return
     keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "chunk_index": 99, "owner": "an_owner"}
-    keys |= {"remote_path": "a_path", "item_id": "another id", "job_id": str(uuid4())}
+    keys |= {"remote_path": "a_path", "item_id": "another id", "job_id": str(uuid4()), "label": "a label"}
+    keys |= {"nominal_at": "2031-01-01"}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": "new"}
     if lacking := {"tickwork.tenants": "without a number", "public.tenant_settings": "without settings"}.get(name):
         keys["tenant_id"] = str(scene.value("select id from public.organizations where name = %s", lacking))
@@ -494,7 +504,8 @@ class Arguments:
         found: dict[str, Any] = self.scene.value(
             f"select to_jsonb(t) from {name} as t where {where} order by strpos(t::text, '{self.job}') = 0 limit 1"
         )
-        return found
+        # A second one of the same name would be refused.
+        return {**found, "label": "a label"} if name == "public.schedules" else found
 
 
 def connect(scene: Scene, actor: Actor, context: str) -> Connection:

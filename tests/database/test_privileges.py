@@ -20,6 +20,11 @@ MAY_EXECUTE = {
         public.retry_jobs public.cancel_jobs public.reschedule_jobs tickwork.change_jobs
         public.list_jobs tickwork.list_jobs public.queue_summary tickwork.count_jobs
         public.explain_job tickwork.explain_job
+        public.create_schedule public.change_schedule public.pause_schedules public.resume_schedules
+        public.run_schedule public.backfill_schedule public.delete_schedule public.preview_schedule
+        tickwork.create_schedule tickwork.change_schedule tickwork.pause_schedules tickwork.resume_schedules
+        tickwork.run_schedule tickwork.backfill_schedule tickwork.delete_schedule tickwork.preview_schedule
+        public.list_schedules tickwork.spread_of
         public.estimate_extraction public.request_extraction tickwork.request_extraction tickwork.estimated_pages
         tickwork.extraction_engine public.sign_document
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
@@ -84,6 +89,8 @@ MAY_TOUCH = {
     "public.events": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.webhook_deliveries": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.jobs": "authenticated=r service_role=r tickwork_owner=arwd",
+    "public.schedules": "authenticated=r service_role=r tickwork_owner=arwd",
+    "public.schedule_fires": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.job_attempts": "authenticated=r service_role=r",
     "tickwork.attempts": "authenticated=r service_role=r tickwork_owner=arwd",
     "tickwork.unsuccessful": "authenticated=r service_role=r tickwork_owner=arwd",

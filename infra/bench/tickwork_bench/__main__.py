@@ -25,6 +25,7 @@ from tickwork_bench.pages import PAGES_READ
 from tickwork_bench.picture import draw
 from tickwork_bench.place import running_place
 from tickwork_bench.report import save, show
+from tickwork_bench.schedules import SCHEDULES
 from tickwork_bench.search import SEARCH_TIME
 from tickwork_local.stack import stopped_by_signals
 
@@ -37,6 +38,7 @@ MEASUREMENTS = (
     CONTENTION,
     BLOAT,
     FAIRNESS,
+    SCHEDULES,
     INVOKE,
     COLD_START,
     PAGES_READ,

@@ -22,6 +22,7 @@ from tickwork.cli import (
     jobs,
     new,
     pauses,
+    schedules,
     secrets,
     stack,
     tenants,
@@ -32,8 +33,8 @@ from tickwork.cli.output import print_error
 from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueError, Unavailable
 
 RESOURCES = (
-    *(stack, database, jobs, job_changes, pauses, worker, doctor, tenants, documents, connectors, imports, classifier),
-    *(webhooks, secrets, cron, new, deploy),
+    *(stack, database, jobs, job_changes, pauses, schedules, worker, doctor, tenants),
+    *(documents, connectors, imports, classifier, webhooks, secrets, cron, new, deploy),
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

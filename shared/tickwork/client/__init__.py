@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tickwork.client.jobs import Jobs
     from tickwork.client.maintenance import Maintenance
     from tickwork.client.pauses import Pauses
+    from tickwork.client.schedules import Schedules
     from tickwork.client.secrets import Secrets
     from tickwork.client.tenants import Tenants
     from tickwork.client.webhooks import Webhooks
@@ -40,6 +41,12 @@ class Client:
         from tickwork.client.pauses import Pauses
 
         return Pauses(self.database)
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        from tickwork.client.schedules import Schedules
+
+        return Schedules(self.database)
 
     @cached_property
     def maintenance(self) -> Maintenance:
