@@ -12,7 +12,7 @@ from tickwork_gcp.bundles import build
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_installed_bundle_starts_and_settles_its_jobs(family: str, world: World, tmp_path: Path) -> None:
-    (bundle,) = build(FUNCTIONS, [family], tmp_path)
+    bundle = build(FUNCTIONS / family, tmp_path)
     python = install(bundle, tmp_path / "environment")
     types = [row["key"] for row in world.rows("select key from job_types where family = %s", family)]
     # Otherwise the queue itself would refuse what no handler can use.

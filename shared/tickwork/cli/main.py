@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from tickwork.cli import (
+    bundles,
     classifier,
     connectors,
     cron,
@@ -32,7 +33,7 @@ from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueE
 
 RESOURCES = (
     *(stack, database, jobs, job_changes, pauses, worker, doctor, tenants, documents, connectors, imports, classifier),
-    *(webhooks, secrets, cron, deploy),
+    *(webhooks, secrets, cron, bundles, deploy),
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
