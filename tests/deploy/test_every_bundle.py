@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.gcp.test_bundles import FAMILIES, FUNCTIONS, install
+from tests.gcp.test_bundles import FAMILIES, install
 from tests.serve.test_wake_up import SECRET, running_function
 from tests.world import World
+from tickwork.shipped import FUNCTIONS
 from tickwork_gcp.bundles import build
 
 

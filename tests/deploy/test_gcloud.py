@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -45,7 +46,8 @@ def test_gcloud_understands_every_command(callers: str, target: str, tmp_path: P
     commands = [each for step in plan.steps for each in (step.command, step.unless) if each]
     commands += [list_jobs_command(plan), delete_job_command(plan, "tickwork-old")]
     # It reads a command as a plain string, and takes a parenthesis for the end of it.
-    texts = sorted({" ".join(word for word in each if "(" not in word and " " not in word) for each in commands})
+    plain = [[word for word in each if "(" not in word and " " not in word] for each in commands]
+    texts = sorted({re.sub(r"\$\w+_URL", "https://x.example", " ".join(each)) for each in plain})
 
     assert len(texts) >= 12
     # The schedule, which has spaces, is the one thing that is missing then.

@@ -17,12 +17,11 @@ from tests.serve.test_wake_up import SECRET, running_function
 from tests.world import World
 from tests.world.command_line import run
 from tickwork.errors import InvalidRequest
+from tickwork.shipped import FUNCTIONS, ROOT
 from tickwork_gcp.bundles import build
-from tickwork_gcp.shipped import shipped
 
-FUNCTIONS = shipped("functions")
 FAMILIES = sorted(main.parent.name for main in FUNCTIONS.glob("*/main.py"))
-EXTRAS: dict[str, list[str]] = tomllib.loads(shipped("requirements-extras.toml").read_text())
+EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "requirements-extras.toml").read_text())
 
 
 def packages(bundle: Path) -> dict[str, str]:
@@ -95,7 +94,7 @@ def test_a_bundle_holds_what_its_family_needs_and_nothing_of_others(tmp_path: Pa
 
 
 def test_every_version_and_hash_is_that_of_the_lock(tmp_path: Path) -> None:
-    lock = shipped("requirements.lock").read_text()
+    lock = (ROOT / "requirements.lock").read_text()
 
     text = (build(FUNCTIONS / "extract", tmp_path) / "requirements.txt").read_text()
 
@@ -109,11 +108,25 @@ def test_the_same_input_makes_the_same_bytes(tmp_path: Path) -> None:
     second = build(FUNCTIONS / "extract", tmp_path / "two")
     again = build(FUNCTIONS / "extract", tmp_path / "one")
 
-    def contents(bundle: Path) -> dict[str, bytes]:
-        return {str(path.relative_to(bundle)): path.read_bytes() for path in bundle.rglob("*") if path.is_file()}
-
     assert contents(first) == contents(second) == contents(again)
     assert not [name for name in contents(first) if "__pycache__" in name or "cli" in Path(name).stem]
+
+
+def contents(bundle: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(bundle)): path.read_bytes() for path in bundle.rglob("*") if path.is_file()}
+
+
+def test_an_installed_tickwork_makes_the_same_bundle(tmp_path: Path) -> None:
+    wheel = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(wheel, cwd=ROOT, check=True, capture_output=True)
+    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-deps", "--target", str(tmp_path / "site")]
+    subprocess.run([*install, *map(str, tmp_path.glob("*.whl"))], check=True)
+
+    arguments = ["build", "extract", "--output", str(tmp_path / "dist")]
+    built = run(*arguments, home=tmp_path, PYTHONPATH=str(tmp_path / "site"), PYTHONDONTWRITEBYTECODE="1")
+
+    assert built.returncode == 0, built.stderr
+    assert contents(tmp_path / "dist" / "extract") == contents(build(FUNCTIONS / "extract", tmp_path / "here"))
 
 
 def test_only_what_the_function_needs_is_uploaded(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tickwork.errors import InvalidRequest
+from tickwork.shipped import FUNCTIONS
 from tickwork_gcp.family_file import FamilyFile, Shape, read_family
-from tickwork_gcp.shipped import shipped
 
 
 def written(folder: Path, text: str) -> Path:
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_said_with_the_file_and_the_key(text: str, words: str, 
 
 
 def test_the_built_in_families_have_valid_files() -> None:
-    found = {folder.name: read_family(folder) for folder in sorted(shipped("functions").iterdir()) if folder.is_dir()}
+    found = {folder.name: read_family(folder) for folder in sorted(FUNCTIONS.iterdir()) if folder.is_dir()}
 
     assert [name for name, file in found.items() if file.vault] == ["extract", "import"]
     assert [name for name, file in found.items() if "TICKWORK_SECRET_KEY" in file.secrets] == ["import", "webhook"]

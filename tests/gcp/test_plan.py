@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tickwork.errors import BadSetting, Error
+from tickwork.shipped import FUNCTIONS
 from tickwork_gcp.family_file import FamilyFile, read_family
 from tickwork_gcp.make_plan import make_plan
 from tickwork_gcp.plan import Plan
-from tickwork_gcp.shipped import shipped
 
 PASSWORD = "canary-7f3a"
 ENVIRONMENT = {"TICKWORK_DATABASE_URL": f"postgresql://tickwork_worker:{PASSWORD}@db.example:6543/postgres"}
@@ -19,7 +19,7 @@ ACCOUNT = "tickwork-{}@my-project.iam.gserviceaccount.com"
 
 def planned(*names: str, callers: Any = "scheduler", target: Any = "run", **environment: str) -> Plan:
     own = {"billing": BILLING}
-    families = {name: own.get(name) or read_family(shipped("functions") / name) for name in names or ("extract",)}
+    families = {name: own.get(name) or read_family(FUNCTIONS / name) for name in names or ("extract",)}
     return make_plan(
         families, "my-project", "europe-west1", callers, target, Path("dist"), {**ENVIRONMENT, **environment}
     )

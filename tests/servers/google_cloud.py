@@ -63,15 +63,16 @@ class GoogleCloud:
         match verb:
             case "addVersion":
                 versions.append(b64decode(body["payload"]["data"]).decode())
+                return {"name": f"projects/1/secrets/{name}/versions/1", "clientSpecifiedPayloadChecksum": True}
             case "access":
                 data = b64encode(versions[-1].encode()).decode() if versions else ""
                 return {"name": "x", "payload": {"data": data}} if versions else None
             case "getIamPolicy":
-                return self.policies.get(name, {"etag": "1"})
+                return self.policies.get(name, {"etag": "AA=="})
             case "setIamPolicy":
                 self.policies[name] = body["policy"]
                 return body["policy"]
-        return {"name": f"projects/1/secrets/{name}/versions/{len(versions)}"}
+        return {"name": f"projects/1/secrets/{name}"}
 
     def job(self, method: str, path: list[str], query: dict[str, str], body: Any) -> Any:
         if not path and method == "GET":
@@ -113,7 +114,7 @@ class Requests(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = do_PATCH = do_DELETE = respond
+    do_GET = do_POST = do_PATCH = do_DELETE = respond  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

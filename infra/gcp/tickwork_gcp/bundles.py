@@ -4,12 +4,13 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+import tickwork
 from tickwork.errors import InvalidRequest
 from tickwork_gcp.requirements import LOCK, pinned_requirements
-from tickwork_gcp.shipped import PACKAGE
 
+PACKAGE = Path(tickwork.__file__).parent
 # Of the package: what no function imports. Of a family: what it was made from, and hidden files such as .env.
-LEFT_OUT = ("__pycache__", "cli", "waking", "sql", "shipped")
+LEFT_OUT = ("__pycache__", "cli", "files", "sql", "waking")
 NOT_UPLOADED = ("__pycache__", ".*", "family.toml", LOCK)
 
 

@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from tickwork.errors import InvalidRequest
-from tickwork_gcp.shipped import shipped
+from tickwork.shipped import ROOT
 
 LOCK = "requirements.lock"
 
@@ -25,7 +25,7 @@ def pinned_requirements(family: Path, extras: Iterable[str]) -> str:
         lock = read_lock(file)
         check_lock([*needs_of_tickwork(asked), *others], lock, file)
         return "".join(lock[name] for name in sorted(lock))
-    ours = read_lock(shipped(LOCK))
+    ours = read_lock(ROOT / LOCK)
     found = {name: ours[name] for name in packages_of(asked, family)}
     for each in others:
         if not satisfies(found, each):
@@ -78,7 +78,7 @@ def packages_of(extras: Iterable[str], family: Path) -> set[str]:
     """The packages of tickwork's own lock that these extras need, directly or not."""
     extras = {*extras}
     needs_of_tickwork(extras)
-    table: dict[str, list[str]] = tomllib.loads(shipped("requirements-extras.toml").read_text())
+    table: dict[str, list[str]] = tomllib.loads((ROOT / "requirements-extras.toml").read_text())
     for extra in sorted(extras - table.keys()):
         raise InvalidRequest(f"{family}: tickwork[{extra}] is not in tickwork's own lock", hint=say_lock(family))
     return {name for extra in ("tickwork", *extras) for name in table[extra]}

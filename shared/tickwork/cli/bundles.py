@@ -8,6 +8,7 @@ import typer
 
 from tickwork.cli.options import Functions
 from tickwork.errors import InvalidRequest
+from tickwork.shipped import FUNCTIONS
 
 commands = typer.Typer()
 
@@ -60,9 +61,7 @@ def make_bundles(
 
 def family_folders(families: list[str] | None, functions: Path | None) -> list[Path]:
     """The folders of these families, or of all."""
-    from tickwork_gcp.shipped import shipped
-
-    place = functions or shipped("functions")
+    place = functions or FUNCTIONS
     known = {main.parent.name: main.parent for main in sorted(place.glob("*/main.py"))}
     if not known:
         raise InvalidRequest(f"there is no function in {place}", hint="A function is a folder with a main.py.")
