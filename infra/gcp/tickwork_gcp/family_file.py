@@ -14,21 +14,31 @@ FILE = "family.toml"
 SECRET = re.compile(r"TICKWORK_(DATABASE_URL|\w*(SECRET|KEY|PASSWORD|TOKEN))|AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY)")
 # Set by Google or by the plan itself.
 RESERVED = re.compile(
-    r"PORT|K_\w+|X_GOOGLE_\w+|FUNCTION_\w+|GOOGLE_CLOUD_PROJECT|TICKWORK_(OIDC_\w+|LOOK_AGAIN_SECONDS)"
+    r"PORT|K_(SERVICE|REVISION|CONFIGURATION)|X_GOOGLE_\w+|FUNCTION_(TARGET|SIGNATURE_TYPE)|GOOGLE_CLOUD_PROJECT"
+    r"|TICKWORK_(OIDC_AUDIENCE|OIDC_EMAIL|LOOK_AGAIN_SECONDS)"
 )
 
 
 class Shape(BaseModel):
-    """The size of a function. Its request may last the budget of an invocation and the longest job of the family."""
+    """The section [deploy]. The descriptions are those of docs/reference/family-file.md."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    memory: str = Field(default="512Mi", pattern=r"^[1-9][0-9]*(Mi|Gi)$")
-    cpu: float = Field(default=1, ge=0.08, le=8)
-    concurrency: int = Field(default=4, ge=1, le=1000)
-    timeout: int = Field(default=120, ge=1, le=3600)
-    min_instances: int = Field(default=0, ge=0)
-    max_instances: int = Field(default=5, ge=1)
+    memory: str = Field(
+        default="512Mi", pattern=r"^[1-9][0-9]*(Mi|Gi)$", description="memory of an instance, in Mi or Gi"
+    )
+    cpu: float = Field(
+        default=1, ge=0.08, le=8, description="processors of an instance; below 1 needs `concurrency = 1`"
+    )
+    concurrency: int = Field(default=4, ge=1, le=1000, description="requests that an instance takes at once")
+    timeout: int = Field(
+        default=120,
+        ge=1,
+        le=3600,
+        description="seconds that a request may take: `TICKWORK_BUDGET_SECONDS` and the timeout of the longest type",
+    )
+    min_instances: int = Field(default=0, ge=0, description="instances that are kept although nothing is due")
+    max_instances: int = Field(default=5, ge=1, description="instances at most")
 
     @model_validator(mode="after")
     def check_together(self) -> "Shape":
@@ -40,14 +50,21 @@ class Shape(BaseModel):
 
 
 class FamilyFile(BaseModel):
-    """Of a family that reads or writes files, `vault` is true: it gets the keys and the client of the vault."""
+    """The whole file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     deploy: Shape = Shape()
-    settings: list[str] = []
-    secrets: list[str] = []
-    vault: bool = False
+    settings: list[str] = Field(
+        default=[], description="variables of the family's own; one that is not set is left out"
+    )
+    secrets: list[str] = Field(
+        default=[],
+        description="variables that are kept in Secret Manager; one of the family's own has to be set, or be there",
+    )
+    vault: bool = Field(
+        default=False, description="whether the function reads or writes files: it gets the vault's keys and client"
+    )
 
     @model_validator(mode="after")
     def check_names(self) -> "FamilyFile":
