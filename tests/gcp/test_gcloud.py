@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import stat
 import subprocess
@@ -10,12 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.cloud import scheduler_v1
 
 from tests.gcp.test_plan import ENVIRONMENT, PASSWORD, planned
+from tests.servers.scheduler import running_scheduler
 from tests.world.command_line import run
-from tickwork.errors import BadSetting
-from tickwork_gcp.gcloud import Gcloud, GcloudFailed
+from tickwork.errors import BadSetting, DeployFailed
+from tickwork_gcp.gcloud import Gcloud
 from tickwork_gcp.plan import Plan
+from tickwork_gcp.scheduler_jobs import keep_as_shell
+
+PLACE = "projects/my-project/locations/europe-west1/jobs"
 
 # Stands in for gcloud: notes what it is called with, and knows the secrets and other things that it was told of.
 GCLOUD = """#!{python}
@@ -80,14 +86,9 @@ def test_gcloud_runs_what_is_missing_in_order_and_is_told_secrets_by_stdin(
     urls = Gcloud({**gcloud, "GCLOUD_KNOWS": "tickwork-scheduler@"}).run(plan, said.append)
 
     made = calls(tmp_path)
-    url = "https://tickwork-extract-abc123-ew.a.run.app"
-    assert urls == {"extract": url}
+    assert urls == {"extract": "https://tickwork-extract-abc123-ew.a.run.app"}
     ran = [["gcloud", *arguments] for arguments, _ in made]
-    expected = [
-        [word.replace("$EXTRACT_URL", url) for word in step.command]
-        for step in plan.steps
-        if "tickwork-scheduler, which" not in step.what
-    ]
+    expected = [step.command for step in plan.steps if "tickwork-scheduler, which" not in step.what]
     assert [each for each in ran if each in expected] == expected
     assert not [each for each in ran if "create" in each and "tickwork-scheduler" in each]
     assert [given for arguments, given in made if given] == [ENVIRONMENT["TICKWORK_DATABASE_URL"]]
@@ -128,7 +129,7 @@ def test_the_printed_commands_do_the_same_in_a_shell(gcloud: dict[str, str], tmp
 
 
 def test_nothing_is_deployed_while_a_secret_is_missing(gcloud: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(GcloudFailed, match=r"could not find STRIPE_KEY in Secret Manager.*NOT_FOUND") as failed:
+    with pytest.raises(DeployFailed, match=r"could not find STRIPE_KEY in Secret Manager.*NOT_FOUND") as failed:
         Gcloud(gcloud).run(planned("billing"), lambda line: None)
 
     assert failed.value.hint.startswith("Set STRIPE_KEY, or add it to Secret Manager as tickwork-stripe-key.")
@@ -139,7 +140,7 @@ def test_nothing_is_deployed_while_a_secret_is_missing(gcloud: dict[str, str], t
 
 
 def test_a_step_that_fails_ends_it_and_says_which_and_why(gcloud: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(GcloudFailed) as failed:
+    with pytest.raises(DeployFailed) as failed:
         Gcloud({**gcloud, "GCLOUD_BREAKS_AT": "run deploy"}).run(planned("extract"), lambda line: None)
 
     first, second = str(failed.value).splitlines()
@@ -160,7 +161,7 @@ def test_a_step_that_fails_ends_it_and_says_which_and_why(gcloud: dict[str, str]
 def test_who_is_not_signed_in_is_told_so(error: str, gcloud: dict[str, str]) -> None:
     broken = {**gcloud, "GCLOUD_BREAKS_AT": "services enable", "GCLOUD_ERROR": error}
 
-    with pytest.raises(GcloudFailed, match="gcloud is not signed in: ERROR") as failed:
+    with pytest.raises(DeployFailed, match="gcloud is not signed in: ERROR") as failed:
         Gcloud(broken).run(planned("extract"), lambda line: None)
 
     assert failed.value.hint.startswith("Run `gcloud auth login`.")
@@ -177,33 +178,82 @@ def deploy(*arguments: str, tmp_path: Path, **settings: Any) -> "subprocess.Comp
 
 
 def test_the_command_plans_prints_and_does_it(gcloud: dict[str, str], tmp_path: Path) -> None:
-    settings = {**gcloud, "GCLOUD_JOBS": "backup\ntickwork-webhook\ntickwork-old"}
+    with running_scheduler() as (scheduler, address):
+        for name in ("backup", "tickwork-old"):
+            scheduler.jobs[f"{PLACE}/{name}"] = scheduler_v1.Job(name=f"{PLACE}/{name}")
+        settings = {**gcloud, "TICKWORK_SCHEDULER_EMULATOR": address}
+        planned = deploy("webhook", tmp_path=tmp_path, **settings)
+        printed = deploy("webhook", "--dry-run", "--prune", tmp_path=tmp_path, **settings)
+        listed = deploy("webhook", "--json", tmp_path=tmp_path, **settings)
+        assert calls(tmp_path) == []
+        assert scheduler.calls == []
+        done = deploy("webhook", "--yes", tmp_path=tmp_path, **settings)
+        ran = calls(tmp_path)
+        pruned = deploy("webhook", "--yes", "--prune", tmp_path=tmp_path, **settings)
 
-    planned = deploy("webhook", tmp_path=tmp_path, **settings)
-    printed = deploy("webhook", "--dry-run", "--prune", tmp_path=tmp_path, **settings)
-    listed = deploy("webhook", "--json", tmp_path=tmp_path, **settings)
-    assert calls(tmp_path) == []
-    done = deploy("webhook", "--yes", "--prune", tmp_path=tmp_path, **settings)
-
-    assert (planned.returncode, printed.returncode, done.returncode) == (0, 0, 0), done.stderr
+    assert (planned.returncode, printed.returncode, pruned.returncode) == (0, 0, 0), pruned.stderr
     assert "Nothing was changed" in planned.stdout
     assert (tmp_path / "dist" / "webhook" / "main.py").exists()
-    ran = calls(tmp_path)
-    assert "Cloud Scheduler: tickwork-old deleted" in done.stdout
-    assert [words[3] for words, _ in ran if words[:3] == ["scheduler", "jobs", "delete"]] == ["tickwork-old"]
+    assert "✓ Cloud Scheduler: tickwork-webhook created\nCloud Scheduler also has tickwork-old; --prune" in done.stdout
+    assert "tickwork-webhook unchanged\n✓ Cloud Scheduler: tickwork-old deleted\n" in pruned.stdout
+    assert scheduler.jobs.keys() == {f"{PLACE}/backup", f"{PLACE}/tickwork-webhook"}
     build, *commands = printed.stdout.splitlines()
     assert shlex.split(build)[:3] == ["tickwork", "build", "webhook"]
     assert [step["command"] for step in json.loads(listed.stdout)["steps"]] == commands[:-1]
-    for file in ("calls", "secrets"):
-        (tmp_path / file).unlink()
-    script = "\n".join(commands)
-    subprocess.run(["sh", "-e", "-c", script], env=settings, check=True, stdin=subprocess.DEVNULL)
-    assert calls(tmp_path) == ran
+    assert [step["what"] for step in json.loads(listed.stdout)["steps"]] == re.findall("(?m)^- (.*)", planned.stdout)
+    by_hand = in_a_shell(commands, {**gcloud, "GCLOUD_JOBS": "backup\ntickwork-webhook\ntickwork-old"}, tmp_path)
+    # Those of Cloud Scheduler do what its client has done.
+    assert by_hand[:-4] == ran
+    describe, create, names, delete = [words for words, _ in by_hand[-4:]]
+    assert describe[:4] == ["scheduler", "jobs", "describe", "tickwork-webhook"]
+    assert create[:5] == ["scheduler", "jobs", "create", "http", "tickwork-webhook"]
+    assert f"--uri={scheduler.jobs[f'{PLACE}/tickwork-webhook'].http_target.uri}" in create
+    assert (names[2], delete[2:4]) == ("list", ["delete", "tickwork-old"])
     assert PASSWORD not in planned.stdout + printed.stdout + listed.stdout + done.stdout
 
 
+def in_a_shell(commands: list[str], environment: dict[str, str], folder: Path) -> list[tuple[list[str], str]]:
+    """What gcloud is called with by what was printed, where nothing is there yet."""
+    for file in ("calls", "secrets"):
+        (folder / file).unlink(missing_ok=True)
+    script = "\n".join(commands)
+    subprocess.run(["sh", "-e", "-c", script], env=environment, check=True, stdin=subprocess.DEVNULL)
+    return calls(folder)
+
+
+def test_the_printed_command_updates_a_job_of_cloud_scheduler_that_is_there(
+    gcloud: dict[str, str], tmp_path: Path
+) -> None:
+    plan = planned("webhook")
+    command = [keep_as_shell(plan, tick) for tick in plan.ticks]
+    known = {**gcloud, "GCLOUD_KNOWS": "tickwork-webhook", "WEBHOOK_URL": "https://x.example/?a=b c"}
+
+    verbs = [[words[2] for words, _ in in_a_shell(command, each, tmp_path)] for each in (gcloud, known)]
+
+    assert verbs == [["describe", "create"], ["describe", "update"]]
+    assert "--uri=https://x.example/?a=b c" in calls(tmp_path)[-1][0]
+
+
+def test_who_cannot_write_the_jobs_of_cloud_scheduler_learns_it_before_anything_is_changed(
+    gcloud: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "without" / "grpc").mkdir(parents=True)
+    (tmp_path / "without" / "grpc" / "__init__.py").write_text("raise ModuleNotFoundError")
+    nobody = {**gcloud, "CLOUDSDK_CONFIG": str(tmp_path), "NO_GCE_CHECK": "true", "GOOGLE_APPLICATION_CREDENTIALS": ""}
+
+    signed_out = deploy("webhook", "--yes", tmp_path=tmp_path, **nobody)
+    without = deploy("webhook", "--yes", tmp_path=tmp_path, **gcloud, PYTHONPATH=str(tmp_path / "without"))
+
+    assert signed_out.returncode == without.returncode == 1
+    assert signed_out.stderr.startswith("tickwork: Cloud Scheduler: Your default credentials were not found.")
+    assert "Run `gcloud auth application-default login`." in signed_out.stderr
+    assert without.stderr == "tickwork: Cloud Scheduler needs google-cloud-scheduler: install tickwork[gcp]\n"
+    assert calls(tmp_path) == []
+
+
 def test_an_error_of_gcloud_is_not_one_of_the_database(gcloud: dict[str, str], tmp_path: Path) -> None:
-    failed = deploy("webhook", "--yes", tmp_path=tmp_path, **gcloud, GCLOUD_BREAKS_AT="services enable")
+    broken = {**gcloud, "GCLOUD_BREAKS_AT": "services enable", "TICKWORK_SCHEDULER_EMULATOR": "127.0.0.1:1"}
+    failed = deploy("webhook", "--yes", tmp_path=tmp_path, **broken)
     missing = deploy("webhook", "--yes", tmp_path=tmp_path, **{**gcloud, "PATH": "/nowhere"})
 
     assert failed.returncode == missing.returncode == 1

@@ -1,4 +1,4 @@
-"""A plan for Google Cloud: accounts, secrets, variables, functions and the jobs of Cloud Scheduler, as commands."""
+"""A plan for Google Cloud: accounts, secrets, variables and functions as commands, and what Cloud Scheduler calls."""
 
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,8 @@ def test_where_pg_net_calls_the_function_checks_the_signature() -> None:
     assert "TICKWORK_HMAC_SECRET=tickwork-hmac-secret:latest" in option(deploy, "update-secrets")
     assert "TICKWORK_OIDC" not in option(deploy, "update-env-vars")
     assert "TICKWORK_OIDC_AUDIENCE" in option(deploy, "remove-env-vars").split(",")
-    assert not [step for step in plan.steps if "scheduler" in step.command]
+    assert plan.ticks == []
+    assert not [step for step in plan.steps if "tickwork-scheduler" in step.what]
     with pytest.raises(BadSetting, match="TICKWORK_HMAC_SECRET is not set"):
         planned("extract", callers="supabase")
 
@@ -196,26 +197,17 @@ def test_what_the_operator_has_set_reaches_the_function_and_nothing_else_does() 
 
 
 def test_cloud_scheduler_calls_each_function_every_minute() -> None:
-    plan = planned("extract", "import")
-    texts = [step.as_shell() for step in plan.steps if step.command[1:3] == ["scheduler", "jobs"]]
+    plan = planned("extract", "import", "classify")
+    extract, imports, classify = plan.ticks
 
-    assert [text.count("gcloud scheduler jobs") for text in texts] == [2, 1, 2, 1]
-    create, update = [
-        command(plan, words) for words in ("create the job tickwork-extract", "have it call tickwork-extract")
-    ]
-    assert create[3:6] == ["create", "http", "tickwork-extract"]
-    assert update[3:6] == ["update", "http", "tickwork-extract"]
-    assert create[6:] == update[6:]
-    assert option(create, "schedule") == "* * * * *"
-    assert option(create, "oidc-token-audience") == "https://tickwork-extract.my-project"
-    assert option(create, "oidc-service-account-email") == ACCOUNT.format("scheduler")
-    assert option(create, "attempt-deadline") == "660s"
-    assert option(create, "max-retry-attempts") == "0"
+    assert plan.place() == "projects/my-project/locations/europe-west1"
+    assert (extract.name, extract.schedule, extract.retries) == ("tickwork-extract", "* * * * *", 0)
+    assert extract.audience == "https://tickwork-extract.my-project"
+    assert extract.service_account == ACCOUNT.format("scheduler")
     # Its function may run longer than Cloud Scheduler waits.
-    assert option(command(plan, "create the job tickwork-import"), "attempt-deadline") == "1800s"
+    assert [tick.attempt_seconds for tick in (extract, imports, classify)] == [660, 1800, 120]
     find = next(step.as_shell() for step in plan.steps if step.what == "find the URL of tickwork-extract")
     assert find.startswith("EXTRACT_URL=$(gcloud run services describe tickwork-extract ")
-    assert '"--uri=$EXTRACT_URL"' in texts[0]
 
 
 def test_the_same_functions_by_gcloud_functions_deploy() -> None:
@@ -226,7 +218,7 @@ def test_the_same_functions_by_gcloud_functions_deploy() -> None:
     assert deploy[:5] == ["gcloud", "functions", "deploy", "tickwork-extract", "--gen2"]
     assert {"--trigger-http", "--entry-point=main", "--runtime=python313", "--no-allow-unauthenticated"} <= {*deploy}
     assert pairs(option(deploy, "update-env-vars"))["TICKWORK_OIDC_AUDIENCE"] == url
-    assert option(command(plan, "create the job"), "oidc-token-audience") == url
+    assert [tick.audience for tick in plan.ticks] == [url]
     assert command(plan, "let the scheduler")[:3] == ["gcloud", "functions", "add-invoker-policy-binding"]
     assert command(plan, "find the URL")[-1] == "--format=value(url)"
     assert "cloudfunctions.googleapis.com" in command(plan, "enable")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tickwork_gcp.plan import SCHEDULER, Plan
 from tickwork_gcp.project_steps import create_account, secret_id
-from tickwork_gcp.step import KEPT, Step
+from tickwork_gcp.step import Step
 from tickwork_gcp.variables import listed, secrets_of, stale_secrets, stale_variables, variables_of
 
 # Functions that check twice make up for a scheduler that calls once a minute.
@@ -20,7 +20,7 @@ def function_steps(plan: Plan, family: str, bundle: Path, environment: Mapping[s
     find = Step(f"find the URL of {service}", url_command(plan, family), keep_as=plan.url_name(family))
     if plan.callers == "supabase":
         return [*steps, find]
-    return [*steps, let_call(plan, family), find, *scheduler_steps(plan, family)]
+    return [*steps, let_call(plan, family), find]
 
 
 def let_read(plan: Plan, family: str, name: str) -> Step:
@@ -93,40 +93,3 @@ def let_call(plan: Plan, family: str) -> Step:
     else:
         command = ["gcloud", "run", "services", "add-iam-policy-binding", service, *who, "--role=roles/run.invoker"]
     return Step(f"let the scheduler, and nobody else, call {service}", [*command, "--format=none"])
-
-
-def scheduler_steps(plan: Plan, family: str) -> list[Step]:
-    service = plan.service(family)
-    place = [plan.in_project(), f"--location={plan.region}"]
-    # What Cloud Scheduler allows: 15 seconds to half an hour; its default is three minutes.
-    seconds = max(15, min(plan.families[family].deploy.timeout, 1800))
-    options = [
-        *("--schedule=* * * * *", "--time-zone=Etc/UTC", f"{KEPT}{plan.url_name(family)}", "--http-method=post"),
-        # By default the audience would be the whole URL, including the path.
-        f"--oidc-service-account-email={plan.account(SCHEDULER)}",
-        f"--oidc-token-audience={plan.audience(family)}",
-        # The next minute is soon enough, and the queue has its own retries.
-        *(f"--attempt-deadline={seconds}s", "--max-retry-attempts=0"),
-        *(f"--description=wakes the function of {family}", "--format=none"),
-    ]
-    jobs = ["gcloud", "scheduler", "jobs"]
-    return [
-        Step(
-            f"create the job {service} in Cloud Scheduler",
-            [*jobs, "create", "http", service, *place, *options],
-            unless=[*jobs, "describe", service, *place, "--format=value(name)"],
-        ),
-        Step(
-            f"have it call {service} every minute, as {SCHEDULER}, without retries",
-            [*jobs, "update", "http", service, *place, *options],
-        ),
-    ]
-
-
-def list_jobs_command(plan: Plan) -> list[str]:
-    place = [plan.in_project(), f"--location={plan.region}"]
-    return ["gcloud", "scheduler", "jobs", "list", *place, "--format=value(name.basename())"]
-
-
-def delete_job_command(plan: Plan, name: str) -> list[str]:
-    return ["gcloud", "scheduler", "jobs", "delete", name, plan.in_project(), f"--location={plan.region}", "--quiet"]

@@ -6,23 +6,13 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 
-from tickwork.errors import BadSetting, Error
-from tickwork_gcp.function_steps import delete_job_command, list_jobs_command
+from tickwork.errors import BadSetting, DeployFailed
 from tickwork_gcp.plan import Plan
-from tickwork_gcp.step import KEPT, Step, shell
+from tickwork_gcp.step import Step, shell
 
 Say = Callable[[str], None]
 
-AGAIN = "Running `tickwork deploy gcp` again continues here."
 SIGNED_OUT = re.compile("active account|gcloud auth login|refreshing your current auth|[Rr]eauthentication")
-
-
-class GcloudFailed(Error):
-    """gcloud could not do a step; what was done before stays."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 class Gcloud:
@@ -46,39 +36,28 @@ class Gcloud:
             self._do(step)
         return {family: self._kept[plan.url_name(family)] for family in plan.families}
 
-    def other_jobs(self, plan: Plan) -> list[str]:
-        """Jobs of Cloud Scheduler that are tickwork's, but not of this plan."""
-        names = self._do(Step("list the jobs of Cloud Scheduler", list_jobs_command(plan))).split()
-        kept = {plan.service(family) for family in plan.families}
-        return sorted(name for name in names if name.startswith("tickwork-") and name not in kept)
-
-    def delete_job(self, plan: Plan, name: str) -> None:
-        self._do(Step(f"delete the job {name} of Cloud Scheduler", delete_job_command(plan, name)))
-
     def _is_done(self, step: Step) -> bool:
         if step.unless is None:
             return False
         found = self._call(step.unless)
         return found.returncode == 0 and (step.stdin is None or found.stdout == self._environment[step.stdin])
 
-    def _do(self, step: Step) -> str:
+    def _do(self, step: Step) -> None:
         done = self._call(step.command, self._environment[step.stdin] if step.stdin else "")
         words = last_words(done.stderr) or f"exit code {done.returncode}"
         if done.returncode != 0 and SIGNED_OUT.search(done.stderr):
-            raise GcloudFailed(f"gcloud is not signed in: {words}", f"Run `gcloud auth login`. {AGAIN}")
+            raise DeployFailed(f"gcloud is not signed in: {words}", "Run `gcloud auth login`.")
         printed = done.stdout.strip()
         if done.returncode != 0 or (step.keep_as and not printed):
             command = f"The command was: {shell(step.command)}"
-            raise GcloudFailed(f"could not {step.what}: {words}\n{command}", f"{step.hint or 'Fix the cause.'} {AGAIN}")
+            raise DeployFailed(f"could not {step.what}: {words}\n{command}", step.hint or "Fix the cause.")
         if step.keep_as:
             self._kept[step.keep_as] = printed
-        return printed
 
     def _call(self, command: list[str], given: str = "") -> "subprocess.CompletedProcess[str]":
         assert self._program is not None
-        words = [f"--uri={self._kept[word[len(KEPT) :]]}" if word.startswith(KEPT) else word for word in command]
         return subprocess.run(
-            [self._program, *words[1:]],
+            [self._program, *command[1:]],
             input=given,
             env=dict(self._environment),
             capture_output=True,

@@ -9,6 +9,7 @@ from tickwork_gcp.family_file import FamilyFile
 from tickwork_gcp.function_steps import function_steps
 from tickwork_gcp.plan import SCHEDULER, Callers, Plan, Target
 from tickwork_gcp.project_steps import create_account, enable_services, secret_steps
+from tickwork_gcp.scheduler_jobs import tick_of
 from tickwork_gcp.variables import DATABASE_URL, secrets_of
 
 
@@ -33,6 +34,8 @@ def make_plan(
         plan.steps.append(create_account(plan, SCHEDULER, "wakes the functions of tickwork"))
     for family in families:
         plan.steps.extend(function_steps(plan, family, bundles / family, environment))
+        if callers == "scheduler":
+            plan.ticks.append(tick_of(plan, family))
     return plan
 
 

@@ -1,8 +1,9 @@
-"""What a plan is: commands of gcloud that bring functions to Google Cloud."""
+"""What a plan is: commands of gcloud that bring functions to Google Cloud, and jobs for Cloud Scheduler."""
 
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tickwork.waking.ticks import Tick
 from tickwork_gcp.family_file import FamilyFile
 from tickwork_gcp.step import Step
 
@@ -21,6 +22,7 @@ class Plan:
     target: Target
     families: dict[str, FamilyFile]
     steps: list[Step] = field(default_factory=list)
+    ticks: list[Tick] = field(default_factory=list)
 
     def service(self, family: str) -> str:
         return f"tickwork-{family.replace('_', '-')}"
@@ -33,6 +35,10 @@ class Plan:
 
     def here(self) -> list[str]:
         return [self.in_project(), f"--region={self.region}"]
+
+    def place(self) -> str:
+        """As Google's APIs name it."""
+        return f"projects/{self.project}/locations/{self.region}"
 
     def audience(self, family: str) -> str:
         """Of the scheduler's tokens. The URL of a Cloud Run service is only known after it is deployed."""

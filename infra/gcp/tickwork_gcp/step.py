@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
-# In a command, --uri=$EXTRACT_URL stands for what an earlier step has found out.
+# In a command that is printed, --uri=$EXTRACT_URL stands for what an earlier step has found out.
 KEPT = "--uri=$"
 
 

@@ -10,9 +10,11 @@ import typer
 from tickwork.cli.bundles import Extras, Families, Output, family_folders, make_bundles
 from tickwork.cli.options import Functions
 from tickwork.cli.output import one_line, plain_table, print_json, print_table
-from tickwork.errors import InvalidRequest
+from tickwork.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
+    from google.cloud.scheduler_v1 import CloudSchedulerClient
+
     from tickwork_gcp.plan import Plan
 
 commands = typer.Typer()
@@ -36,8 +38,8 @@ def gcp(
     families: Families = None,
     callers: Annotated[str, typer.Option(help=CALLERS)] = "scheduler",
     target: Annotated[str, typer.Option(help=TARGET)] = "run",
-    yes: Annotated[bool, typer.Option("--yes", help="Carry it out, with the gcloud command line tool.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact commands without running them.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Carry it out, with gcloud and Cloud Scheduler's API.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print all of it as commands of gcloud.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Delete Cloud Scheduler jobs of other families.")] = False,
     output: Output = Path("dist"),
     functions: Functions = None,
@@ -55,7 +57,7 @@ def gcp(
     files = {folder.name: read_family(folder) for folder in family_folders(families, functions)}
     plan = make_plan(files, project, region, callers, target, output, os.environ)  # type: ignore[arg-type]
     if as_json:
-        steps = [{"what": step.what, "command": step.as_shell()} for step in plan.steps]
+        steps = [{"what": what, "command": command} for what, command in as_commands(plan)]
         print_json({"functions": {name: file.deploy.model_dump() for name, file in files.items()}, "steps": steps})
     elif dry_run:
         options = [f"--output={output}", *([f"--functions={functions}"] if functions else [])]
@@ -73,6 +75,14 @@ def check_choice(option: str, value: str, *known: str) -> None:
         raise InvalidRequest(f"{option}: {value!r} is neither {' nor '.join(known)}")
 
 
+def as_commands(plan: "Plan") -> list[tuple[str, str]]:
+    """What is done, and a command that does it; the jobs of Cloud Scheduler too, which we write with its client."""
+    from tickwork_gcp.scheduler_jobs import keep_as_shell, what_of
+
+    steps = [(step.what, step.as_shell()) for step in plan.steps]
+    return steps + [(what_of(tick), keep_as_shell(plan, tick)) for tick in plan.ticks]
+
+
 def print_plan(plan: "Plan") -> None:
     table = plain_table("function", "memory", "cpu", "requests at once", "timeout", "instances", "runs as")
     for family, file in plan.families.items():
@@ -82,8 +92,8 @@ def print_plan(plan: "Plan") -> None:
         table.add_row(service, shape.memory, f"{shape.cpu:g}", *rest)
     print_table(table)
     print()
-    for step in plan.steps:
-        print(f"- {step.what}")
+    for what, _ in as_commands(plan):
+        print(f"- {what}")
     for family, file in plan.families.items():
         for name in [each for each in file.settings if not os.environ.get(each)]:
             print(f"- {name} is not set: {family} has to do without it")
@@ -91,37 +101,50 @@ def print_plan(plan: "Plan") -> None:
 
 
 def print_commands(plan: "Plan", prune: bool) -> None:
-    for step in plan.steps:
-        print(step.as_shell())
-    if prune and plan.callers == "scheduler":
-        print(prune_command(plan))
+    from tickwork_gcp.scheduler_jobs import prune_as_shell
+
+    for _, command in as_commands(plan):
+        print(command)
+    if prune and plan.ticks:
+        print(prune_as_shell(plan))
     if plan.callers == "supabase":
         print(f"# then: {cron_command({family: f'${plan.url_name(family)}' for family in plan.families})}")
-
-
-def prune_command(plan: "Plan") -> str:
-    from tickwork_gcp.function_steps import delete_job_command, list_jobs_command
-
-    kept = " ".join(f"-e {plan.service(family)}" for family in plan.families)
-    names = f"{shlex.join(list_jobs_command(plan))} | grep ^tickwork- | grep -v -x {kept}"
-    return f"{names} | xargs -r -I NAME {shlex.join(delete_job_command(plan, 'NAME'))}"
 
 
 def run(plan: "Plan", prune: bool) -> None:
     from tickwork_gcp.gcloud import Gcloud
 
     gcloud = Gcloud()
+    # Whoever is not signed in learns it before anything is changed.
+    scheduler = scheduler_client() if plan.ticks else None
     urls = gcloud.run(plan, lambda line: print(line, flush=True))
-    for name in gcloud.other_jobs(plan) if plan.callers == "scheduler" else []:
-        if prune:
-            gcloud.delete_job(plan, name)
-            print(f"✓ Cloud Scheduler: {name} deleted")
-        else:
-            print(f"Cloud Scheduler also has {name}; --prune deletes it.")
+    if scheduler:
+        keep_jobs(scheduler, plan, urls, prune)
     for family, url in urls.items():
         print(f"{family:<9} {url}")
     if plan.callers == "supabase":
         print(f"Next: {cron_command(urls)}")
+
+
+def scheduler_client() -> "CloudSchedulerClient":
+    try:
+        from tickwork.waking.cloud_scheduler import client_for
+    except ImportError:
+        raise BadSetting("Cloud Scheduler needs google-cloud-scheduler: install tickwork[gcp]") from None
+    return client_for(os.environ.get("TICKWORK_SCHEDULER_EMULATOR") or None)
+
+
+def keep_jobs(scheduler: "CloudSchedulerClient", plan: "Plan", urls: dict[str, str], prune: bool) -> None:
+    from tickwork.waking.cloud_scheduler import keep_ticks, ours, remove_ticks
+
+    for name, what in keep_ticks(scheduler, plan.place(), plan.ticks, urls):
+        print(f"✓ Cloud Scheduler: {name} {what}")
+    kept = {tick.name for tick in plan.ticks}
+    others = [name for name in ours(scheduler, plan.place()) if name not in kept]
+    for name in remove_ticks(scheduler, plan.place(), others) if prune else []:
+        print(f"✓ Cloud Scheduler: {name} deleted")
+    for name in [] if prune else others:
+        print(f"Cloud Scheduler also has {name}; --prune deletes it.")
 
 
 def cron_command(urls: dict[str, str]) -> str:
