@@ -96,6 +96,7 @@ COMPILE := uv pip compile -q --universal --generate-hashes --no-annotate --no-he
 lock: $(STAMP)
 	$(BIN)/$(COMPILE) --extra dev -o requirements.lock
 	$(BIN)/$(COMPILE) --extra bench -o requirements-bench.lock
+	$(BIN)/python infra/local/make_extras.py
 
 $(STAMP): requirements.lock pyproject.toml
 	$(call install,$(VENV),requirements.lock)

@@ -27,6 +27,7 @@ What can go wrong, and what is done about it.
     │   ├── NotAllowed         the role or the user may not do that
     │   ├── WrongSchema        the schema is older or newer than this code: claim no job
     │   └── Unavailable        the database cannot be reached: try again later
+    ├── DeployFailed           a step of `tickwork deploy` failed: what was done before stays
     ├── CallerRefused          a request to a function came from an unknown caller
     └── BadSetting             a setting is wrong: do not start
 """
@@ -151,6 +152,12 @@ class WrongSchema(QueueError):
 
 class Unavailable(QueueError):
     pass
+
+
+class DeployFailed(Error):
+    def __init__(self, message: str, hint: str = "Fix the cause.") -> None:
+        super().__init__(message)
+        self.hint = f"{hint} Running `tickwork deploy gcp` again continues here."
 
 
 class CallerRefused(Error):

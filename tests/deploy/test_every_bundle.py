@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.gcp.test_bundles import FAMILIES, FUNCTIONS, install
+from tests.gcp.test_bundles import FAMILIES, install
 from tests.serve.test_wake_up import SECRET, running_function
 from tests.world import World
+from tickwork.shipped import FUNCTIONS
 from tickwork_gcp.bundles import build
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_installed_bundle_starts_and_settles_its_jobs(family: str, world: World, tmp_path: Path) -> None:
-    (bundle,) = build(FUNCTIONS, [family], tmp_path)
+    bundle = build(FUNCTIONS / family, tmp_path)
     python = install(bundle, tmp_path / "environment")
     types = [row["key"] for row in world.rows("select key from job_types where family = %s", family)]
     # Otherwise the queue itself would refuse what no handler can use.

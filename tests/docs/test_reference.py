@@ -9,7 +9,7 @@ from tests.world import World
 from tickwork_docs.pages import pages
 
 REFERENCE = ROOT / "docs/reference"
-GENERATED = ["commands.md", "settings.md", "sqlstates.md", "verbs.md"]
+GENERATED = ["commands.md", "family-file.md", "settings.md", "sqlstates.md", "verbs.md"]
 
 
 @pytest.mark.parametrize("page", GENERATED)

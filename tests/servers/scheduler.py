@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import reduce
+from operator import attrgetter
 from typing import Any
 
 import grpc
@@ -40,7 +42,8 @@ class CloudScheduler:
         old = self.found(request.job.name, context)
         new = scheduler_v1.Job(old)
         for path in request.update_mask.paths:
-            setattr(new, path, getattr(request.job, path))
+            *outer, last = path.split(".")
+            setattr(reduce(getattr, outer, new), last, attrgetter(path)(request.job))
         self.jobs[old.name] = self.checked(new, context)
         return self.jobs[old.name]
 

@@ -1,14 +1,18 @@
 """Runs the steps of a plan with the gcloud command line tool."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 
-from tickwork.errors import BadSetting, Unavailable
-from tickwork_gcp.plan import Plan, Step
+from tickwork.errors import BadSetting, DeployFailed
+from tickwork_gcp.plan import Plan
+from tickwork_gcp.step import Step, shell
 
 Say = Callable[[str], None]
+
+SIGNED_OUT = re.compile("active account|gcloud auth login|refreshing your current auth|[Rr]eauthentication")
 
 
 class Gcloud:
@@ -17,49 +21,53 @@ class Gcloud:
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment
         self._program = shutil.which("gcloud", path=environment.get("PATH"))
+        self._kept: dict[str, str] = {}
         if self._program is None:
             hint = "Install the Google Cloud CLI, or run the commands of --dry-run elsewhere."
             raise BadSetting(f"gcloud is not installed. {hint}")
 
     def run(self, plan: Plan, say: Say) -> dict[str, str]:
         """Run every step, stop at the first that fails, and return the URL of each function."""
-        self.check_secrets(plan)
         for step in plan.steps:
-            if step.unless and self._call(step.unless).returncode == 0:
-                say(f"✓ {step.what}: was there")
+            if self._is_done(step):
+                say(f"✓ {step.what}: nothing to do")
                 continue
             say(f"… {step.what}")
-            self._must(step)
-        return {family: self._output(plan.url_command(family)) for family in plan.shapes}
+            self._do(step)
+        return {family: self._kept[plan.url_name(family)] for family in plan.families}
 
-    def check_secrets(self, plan: Plan) -> None:
-        """Before anything is created: each secret is already in Secret Manager, or its setting is set."""
-        for step in plan.steps:
-            if step.stdin and not self._environment.get(step.stdin):
-                assert step.unless is not None
-                if self._call(step.unless).returncode != 0:
-                    raise BadSetting(f"{step.stdin} is neither set nor in Secret Manager. Nothing was deployed.")
+    def _is_done(self, step: Step) -> bool:
+        if step.unless is None:
+            return False
+        found = self._call(step.unless)
+        return found.returncode == 0 and (step.stdin is None or found.stdout == self._environment[step.stdin])
 
-    def _must(self, step: Step) -> None:
-        done = self._call(step.command, self._environment.get(step.stdin or ""))
-        if done.returncode != 0:
-            words = done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}"
-            hint = "Fix it and run the command again: finished steps are not repeated."
-            raise Unavailable(f"could not {step.what}: {words[-600:]}", hint=hint)
+    def _do(self, step: Step) -> None:
+        done = self._call(step.command, self._environment[step.stdin] if step.stdin else "")
+        words = last_words(done.stderr) or f"exit code {done.returncode}"
+        if done.returncode != 0 and SIGNED_OUT.search(done.stderr):
+            raise DeployFailed(f"gcloud is not signed in: {words}", "Run `gcloud auth login`.")
+        printed = done.stdout.strip()
+        if done.returncode != 0 or (step.keep_as and not printed):
+            command = f"The command was: {shell(step.command)}"
+            raise DeployFailed(f"could not {step.what}: {words}\n{command}", step.hint or "Fix the cause.")
+        if step.keep_as:
+            self._kept[step.keep_as] = printed
 
-    def _output(self, command: list[str]) -> str:
-        done = self._call(command)
-        if done.returncode != 0 or not done.stdout.strip():
-            raise Unavailable(f"{' '.join(command)} answered nothing: {done.stderr.strip()[-300:]}")
-        return done.stdout.strip()
-
-    def _call(self, command: list[str], given: str | None = None) -> "subprocess.CompletedProcess[str]":
+    def _call(self, command: list[str], given: str = "") -> "subprocess.CompletedProcess[str]":
         assert self._program is not None
         return subprocess.run(
             [self._program, *command[1:]],
-            input=given or "",
+            input=given,
             env=dict(self._environment),
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
         )
+
+
+def last_words(text: str) -> str:
+    """gcloud's own last error in one line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    return (errors or lines or [""])[-1][:600]

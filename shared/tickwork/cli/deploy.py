@@ -1,4 +1,4 @@
-"""`tickwork build` and `tickwork deploy`: bundles, and what it takes to run them on Google Cloud."""
+"""`tickwork deploy`: what it takes to run the functions on Google Cloud."""
 
 import os
 import shlex
@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tickwork.cli.bundles import Extras, Families, Output, family_folders, make_bundles
 from tickwork.cli.options import Functions
 from tickwork.cli.output import one_line, plain_table, print_json, print_table
-from tickwork.cli.project import find_project
-from tickwork.errors import InvalidRequest
+from tickwork.errors import BadSetting, InvalidRequest
 
 if TYPE_CHECKING:
+    from google.cloud.scheduler_v1 import CloudSchedulerClient
+
     from tickwork_gcp.plan import Plan
 
 commands = typer.Typer()
 group = typer.Typer(help="Deploy the functions to a cloud.", no_args_is_help=True, rich_markup_mode=None)
 commands.add_typer(group, name="deploy")
 
-Families = Annotated[list[str] | None, typer.Argument(help="Such as extract; by default all.", metavar="FAMILY…")]
-Output = Annotated[Path, typer.Option(help="The folder of the bundles.")]
-Extras = Annotated[
-    list[str] | None, typer.Option("--with", help="Extras to install, such as s3 or supabase for the vault.")
-]
+CALLERS = "Who wakes the functions: scheduler (Cloud Scheduler) or supabase (pg_cron and pg_net)."
+TARGET = "run (gcloud run deploy) or functions (gcloud functions deploy)."
 
 
 @group.callback()
@@ -32,49 +31,38 @@ def clouds() -> None:
     pass
 
 
-@commands.command()
-def build(
-    families: Families = None, output: Output = Path("dist"), functions: Functions = None, extras: Extras = None
-) -> None:
-    """Build a self-contained bundle of each function."""
-    for bundle in make_bundles(families, output, functions, extras):
-        requirements = (bundle / "requirements.txt").read_text()
-        print(f"{bundle}: {requirements.count('==')} packages")
-
-
 @group.command()
 def gcp(
     project: Annotated[str, typer.Option(help="The id of a project.")],
     region: Annotated[str, typer.Option(help="Such as europe-west1.")],
     families: Families = None,
-    callers: Annotated[
-        str, typer.Option(help="Who wakes the functions: scheduler (Cloud Scheduler) or supabase (pg_cron and pg_net).")
-    ] = "scheduler",
-    yes: Annotated[bool, typer.Option("--yes", help="Carry it out, with the gcloud command line tool.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact commands without running them.")] = False,
+    callers: Annotated[str, typer.Option(help=CALLERS)] = "scheduler",
+    target: Annotated[str, typer.Option(help=TARGET)] = "run",
+    yes: Annotated[bool, typer.Option("--yes", help="Carry it out, with gcloud and Cloud Scheduler's API.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print all of it as commands of gcloud.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Delete Cloud Scheduler jobs of other families.")] = False,
     output: Output = Path("dist"),
     functions: Functions = None,
     extras: Extras = None,
-    shapes: Annotated[Path | None, typer.Option(help="A TOML file with memory, timeout and so on per family.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Plan a deployment to Google Cloud; --yes carries it out."""
-    from tickwork_gcp import plan as plans
+    from tickwork_gcp.family_file import read_family
+    from tickwork_gcp.make_plan import make_plan
 
-    if callers not in ("scheduler", "supabase"):
-        raise InvalidRequest(f"--callers: {callers!r} is neither scheduler nor supabase")
+    check_choice("--callers", callers, "scheduler", "supabase")
+    check_choice("--target", target, "run", "functions")
     if yes and dry_run:
         raise InvalidRequest("--yes and --dry-run cannot be combined")
-    file = shapes or Path(plans.__file__).with_name("families.toml")
-    chosen = names_of(families, functions)
-    where = callers if callers == "supabase" else "scheduler"
-    plan = plans.make_plan(chosen, project, region, where, output, os.environ, file)  # type: ignore[arg-type]
+    files = {folder.name: read_family(folder) for folder in family_folders(families, functions)}
+    plan = make_plan(files, project, region, callers, target, output, os.environ)  # type: ignore[arg-type]
     if as_json:
-        steps = [{"what": step.what, "command": step.as_shell()} for step in plan.steps]
-        print_json({"functions": plan.shapes, "steps": steps, "ticks": [vars(tick) for tick in plan.ticks]})
+        steps = [{"what": what, "command": command} for what, command in as_commands(plan)]
+        print_json({"functions": {name: file.deploy.model_dump() for name, file in files.items()}, "steps": steps})
     elif dry_run:
-        print_commands(plan, output)
+        options = [f"--output={output}", *([f"--functions={functions}"] if functions else [])]
+        print(shlex.join(["tickwork", "build", *files, *options, *(f"--with={extra}" for extra in extras or [])]))
+        print_commands(plan, prune)
     elif yes:
         make_bundles(families, output, functions, extras)
         run(plan, prune)
@@ -82,84 +70,81 @@ def gcp(
         print_plan(plan)
 
 
-def names_of(families: list[str] | None, functions: Path | None) -> list[str]:
-    from tickwork_gcp.bundles import REPOSITORY, families_in
-
-    folder = functions or own_functions() or REPOSITORY / "functions"
-    known = families_in(folder)
-    for family in families or []:
-        if family not in known:
-            raise InvalidRequest(f"there is no function {family!r} in {folder}", hint=f"Use one of {', '.join(known)}.")
-    return families or known
+def check_choice(option: str, value: str, *known: str) -> None:
+    if value not in known:
+        raise InvalidRequest(f"{option}: {value!r} is neither {' nor '.join(known)}")
 
 
-def make_bundles(
-    families: list[str] | None, output: Path, functions: Path | None, extras: list[str] | None
-) -> list[Path]:
-    from tickwork_gcp.bundles import REPOSITORY, build
+def as_commands(plan: "Plan") -> list[tuple[str, str]]:
+    """What is done, and a command that does it; the jobs of Cloud Scheduler too, which we write with its client."""
+    from tickwork_gcp.scheduler_jobs import keep_as_shell, what_of
 
-    wanted = extras if extras is not None else vault_extras()
-    return build(functions or own_functions() or REPOSITORY / "functions", families or [], output, wanted)
-
-
-def own_functions() -> Path | None:
-    project = find_project()
-    return project.root / "functions" if project.own_families() else None
-
-
-def vault_extras() -> list[str]:
-    scheme = os.environ.get("TICKWORK_VAULT_URL", "").partition(":")[0]
-    return [scheme] if scheme in ("s3", "supabase") else []
+    steps = [(step.what, step.as_shell()) for step in plan.steps]
+    return steps + [(what_of(tick), keep_as_shell(plan, tick)) for tick in plan.ticks]
 
 
 def print_plan(plan: "Plan") -> None:
     table = plain_table("function", "memory", "cpu", "requests at once", "timeout", "instances", "runs as")
-    for family, shape in plan.shapes.items():
-        instances = f"{shape['min_instances']} to {shape['max_instances']}"
-        account = one_line(plan.account(plan.service(family)))
-        rest = (str(shape["concurrency"]), f"{shape['timeout']} s", instances, account)
-        table.add_row(plan.service(family), str(shape["memory"]), str(shape["cpu"]), *rest)
+    for family, file in plan.families.items():
+        shape, service = file.deploy, plan.service(family)
+        instances = f"{shape.min_instances} to {shape.max_instances}"
+        rest = (str(shape.concurrency), f"{shape.timeout} s", instances, one_line(plan.account(service)))
+        table.add_row(service, shape.memory, f"{shape.cpu:g}", *rest)
     print_table(table)
     print()
-    for step in plan.steps:
-        print(f"- {step.what}")
-    for tick in plan.ticks:
-        print(f"- have Cloud Scheduler call {tick.name} every minute, as {tick.service_account}, without retries")
+    for what, _ in as_commands(plan):
+        print(f"- {what}")
+    for family, file in plan.families.items():
+        for name in [each for each in file.settings if not os.environ.get(each)]:
+            print(f"- {name} is not set: {family} has to do without it")
     print("\nNothing was changed. --dry-run prints the commands, --yes runs them.")
 
 
-def print_commands(plan: "Plan", output: Path) -> None:
-    print(f"tickwork build {' '.join(plan.shapes)} --output={shlex.quote(str(output))}")
-    for step in plan.steps:
-        print(step.as_shell())
-    for tick in plan.ticks:
-        target = f"POST $({' '.join(plan.url_command(tick.family))})"
-        options = f"audience {tick.audience}, deadline {tick.attempt_seconds} s, no retries"
-        print(f"# Cloud Scheduler, by its API: {tick.name} '{tick.schedule}' {target}")
-        print(f"#   as {tick.service_account}, {options}")
+def print_commands(plan: "Plan", prune: bool) -> None:
+    from tickwork_gcp.scheduler_jobs import prune_as_shell
+
+    for _, command in as_commands(plan):
+        print(command)
+    if prune and plan.ticks:
+        print(prune_as_shell(plan))
     if plan.callers == "supabase":
-        print(f"# then: {cron_command(dict.fromkeys(plan.shapes, '$URL'))}")
+        print(f"# then: {cron_command({family: f'${plan.url_name(family)}' for family in plan.families})}")
 
 
 def run(plan: "Plan", prune: bool) -> None:
-    from tickwork.waking import cloud_scheduler
-    from tickwork_gcp import gcloud
+    from tickwork_gcp.gcloud import Gcloud
 
-    urls = gcloud.Gcloud().run(plan, lambda line: print(line, flush=True))
-    emulator = os.environ.get("TICKWORK_SCHEDULER_EMULATOR") or None
-    if plan.ticks:
-        for name, what in cloud_scheduler.keep_ticks(plan.place(), plan.ticks, urls, emulator):
-            print(f"✓ Cloud Scheduler: {name} {what}")
-        kept = {tick.name for tick in plan.ticks}
-        others = [name for name in cloud_scheduler.ours(plan.place(), emulator) if name not in kept]
-        for name in cloud_scheduler.remove_ticks(plan.place(), others, emulator) if prune else []:
-            print(f"✓ Cloud Scheduler: {name} deleted")
-        for name in [] if prune else others:
-            print(f"Cloud Scheduler also has {name}; --prune deletes it.")
+    gcloud = Gcloud()
+    # Whoever is not signed in learns it before anything is changed.
+    scheduler = scheduler_client() if plan.ticks else None
+    urls = gcloud.run(plan, lambda line: print(line, flush=True))
+    if scheduler:
+        keep_jobs(scheduler, plan, urls, prune)
     for family, url in urls.items():
         print(f"{family:<9} {url}")
     if plan.callers == "supabase":
         print(f"Next: {cron_command(urls)}")
+
+
+def scheduler_client() -> "CloudSchedulerClient":
+    try:
+        from tickwork.waking.cloud_scheduler import client_for
+    except ImportError:
+        raise BadSetting("Cloud Scheduler needs google-cloud-scheduler: install tickwork[gcp]") from None
+    return client_for(os.environ.get("TICKWORK_SCHEDULER_EMULATOR") or None)
+
+
+def keep_jobs(scheduler: "CloudSchedulerClient", plan: "Plan", urls: dict[str, str], prune: bool) -> None:
+    from tickwork.waking.cloud_scheduler import keep_ticks, ours, remove_ticks
+
+    for name, what in keep_ticks(scheduler, plan.place(), plan.ticks, urls):
+        print(f"✓ Cloud Scheduler: {name} {what}")
+    kept = {tick.name for tick in plan.ticks}
+    others = [name for name in ours(scheduler, plan.place()) if name not in kept]
+    for name in remove_ticks(scheduler, plan.place(), others) if prune else []:
+        print(f"✓ Cloud Scheduler: {name} deleted")
+    for name in [] if prune else others:
+        print(f"Cloud Scheduler also has {name}; --prune deletes it.")
 
 
 def cron_command(urls: dict[str, str]) -> str:

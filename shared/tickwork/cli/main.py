@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from tickwork.cli import (
+    bundles,
     classifier,
     connectors,
     cron,
@@ -34,7 +35,7 @@ from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueE
 
 RESOURCES = (
     *(stack, database, jobs, job_changes, pauses, schedules, worker, doctor, tenants),
-    *(documents, connectors, imports, classifier, webhooks, secrets, cron, new, deploy),
+    *(documents, connectors, imports, classifier, webhooks, secrets, cron, new, bundles, deploy),
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
