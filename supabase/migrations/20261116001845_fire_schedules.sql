@@ -200,7 +200,9 @@ as $$
   where schedule_fires.ctid = any (array(
     select old.ctid
     from public.schedule_fires as old
-    where old.decided_at < clock_timestamp() - interval '90 days'
+    -- Not clock_timestamp(), for which no index is used.
+    where old.decided_at < now() - interval '90 days'
+    order by old.decided_at
     limit forget_fires.most
     for update skip locked
   ));
