@@ -21,6 +21,7 @@ What can go wrong, and what is done about it.
     │   ├── NoSuchEndpoint
     │   ├── NoSuchDelivery
     │   ├── NoSuchConnector
+    │   ├── NoSuchTrigger
     │   ├── NotFinished        the job that is waited for has not ended in time
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── NotAllowed         the role or the user may not do that
@@ -128,6 +129,10 @@ class NoSuchConnector(QueueError):
     pass
 
 
+class NoSuchTrigger(QueueError):
+    pass
+
+
 class NotFinished(QueueError):
     pass
 
@@ -163,6 +168,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWEND": NoSuchEndpoint,
     "TWDLV": NoSuchDelivery,
     "TWCTR": NoSuchConnector,
+    "TWTRG": NoSuchTrigger,
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
     "TWMEM": NotAllowed,
@@ -185,6 +191,8 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWCON": InvalidRequest,
     "TWCRN": InvalidRequest,
     "TWSEC": InvalidRequest,
+    "TWCAL": InvalidRequest,
+    "TWTPL": InvalidRequest,
     "22P05": InvalidRequest,
     "42501": NotAllowed,
 }
