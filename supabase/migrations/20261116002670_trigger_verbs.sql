@@ -196,14 +196,18 @@ begin
   perform tickwork.trigger_to_manage(chosen.id)
   from (select distinct unnest(pause_event_triggers.trigger_ids) order by 1) as chosen(id);
 
-  return query
   update public.event_triggers
   set
     paused_at = case when pause_event_triggers.is_paused then clock_timestamp() end,
     paused_by = case when pause_event_triggers.is_paused then tickwork.caller_id() end,
     pause_note = case when pause_event_triggers.is_paused then left(pause_event_triggers.note, 1000) end
+  where event_triggers.id = any (pause_event_triggers.trigger_ids);
+
+  return query
+  select *
+  from public.event_triggers
   where event_triggers.id = any (pause_event_triggers.trigger_ids)
-  returning event_triggers.*;
+  order by event_triggers.label;
 end
 $$;
 

@@ -210,8 +210,8 @@ def test_an_event_waits_for_the_same_one_and_fires_if_that_is_rolled_back(world:
     first, second = transaction(world), world.connect()
     first.execute("select emit_event(%s, 'invoice.paid')", [tenant])
 
+    second.execute("set lock_timeout = '50ms'")
     with pytest.raises(psycopg.errors.LockNotAvailable):
-        second.execute("set lock_timeout = '50ms'")
         second.execute("select emit_event(%s, 'invoice.paid')", [tenant])
     first.rollback()
     second.execute("select emit_event(%s, 'invoice.paid')", [tenant])

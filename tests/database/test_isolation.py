@@ -199,11 +199,13 @@ class Scene(World):
         number = self.value("select number from tickwork.tenants where tenant_id = %s", tenant)
         delivery = self.row("select * from public.webhook_deliveries where tenant_id = %s", tenant)
         spare = self.value("select id from public.events where tenant_id = %s and type = 'spare'", tenant)
+        trigger = self.value("select id from public.event_triggers where tenant_id = %s", tenant)
         others = [
             *(each["id"] for each in documents),
             delivery["webhook_endpoint_id"],
             delivery["id"],
             spare,
+            trigger,
             connector,
         ]
         return Target(word, tenant, ids, jobs[0]["lease_token"], number, *others)
@@ -363,6 +365,7 @@ def populate_webhooks(world: World, tenant: UUID, word: str) -> None:
     """A delivery that has failed, of the tenant's running job, as if that were its own."""
     emit(world, tenant, "spare")
     endpoint(world, tenant, description=word)
+    world.service.triggers.create_event_trigger(tenant, word, "invoice.*", f"do_{word}", payload_template={"is": word})
     emit(world, tenant, secret=word)
     world.run(
         "update webhook_deliveries set status = 'failed', job_id = ("
@@ -396,7 +399,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     if not columns:
         return
     keys = {"user_id": str(uuid4()), "key": "a_key", "number": 99, "chunk_index": 99, "owner": "an_owner"}
-    keys |= {"remote_path": "a_path", "item_id": "another id", "job_id": str(uuid4())}
+    keys |= {"remote_path": "a_path", "item_id": "another id", "job_id": str(uuid4()), "label": "a label"}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": "new"}
     if lacking := {"tickwork.tenants": "without a number", "public.tenant_settings": "without settings"}.get(name):
         keys["tenant_id"] = str(scene.value("select id from public.organizations where name = %s", lacking))
@@ -491,7 +494,8 @@ class Arguments:
         found: dict[str, Any] = self.scene.value(
             f"select to_jsonb(t) from {name} as t where {where} order by strpos(t::text, '{self.job}') = 0 limit 1"
         )
-        return found
+        # A second one of the same name would be refused.
+        return {**found, "label": "a label"}
 
 
 def connect(scene: Scene, actor: Actor, context: str) -> Connection:

@@ -22,7 +22,18 @@ PATIENCE = 900
 
 # Those that go on in the folder of the one before, each line with a stack of its own.
 JOURNEYS = [
-    *(["first-steps", "enqueue-jobs", "documents", "imports", "webhooks", "turns-and-limits", "rolling-out"],),
+    *(
+        [
+            "first-steps",
+            "enqueue-jobs",
+            "documents",
+            "imports",
+            "webhooks",
+            "triggers",
+            "turns-and-limits",
+            "rolling-out",
+        ],
+    ),
     *(["your-first-job-type"], ["your-own-family", "testing-handlers"]),
     *(["deploy-supabase"], ["deploy-google-cloud"], ["deploy-anywhere"], ["existing-application"]),
 ]
@@ -36,6 +47,7 @@ CHECKS = {
     "existing-application": "test -f my-app/supabase/migrations/20261116001880_tenants_and_members.sql",
     "your-own-family": "test -f dist/billing/requirements.txt",
     "documents": "tickwork search 'mietvertrag hauptstraße' --tenant acme --json | grep hauptstrasse-17.pdf",
+    "triggers": "tickwork jobs --type http_request --status queued --json | grep 'api.example.com/invoices'",
     "webhooks": "tickwork webhooks deliveries --status delivered --json | grep '\"id\"'",
 }
 

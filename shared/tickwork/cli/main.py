@@ -24,6 +24,7 @@ from tickwork.cli import (
     secrets,
     stack,
     tenants,
+    triggers,
     webhooks,
     worker,
 )
@@ -32,7 +33,7 @@ from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueE
 
 RESOURCES = (
     *(stack, database, jobs, job_changes, pauses, worker, doctor, tenants, documents, connectors, imports, classifier),
-    *(webhooks, secrets, cron, deploy),
+    *(webhooks, triggers, secrets, cron, deploy),
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
