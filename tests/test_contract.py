@@ -18,6 +18,7 @@ from tickwork.client.job_filter import JobFilter
 from tickwork.client.jobs import Jobs
 from tickwork.client.maintenance import Maintenance
 from tickwork.client.pauses import Pauses
+from tickwork.client.triggers import Triggers
 from tickwork.client.webhooks import Webhooks
 from tickwork.database.connection import translated
 from tickwork.jobs.rows import Status
@@ -41,12 +42,12 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
     return {row["proname"]: row["parameters"] for row in rows}
 
 
-HOMES = (Queue, Jobs, Pauses, Maintenance, Documents, Connectors, Webhooks, Events, events)
+HOMES = (Queue, Jobs, Pauses, Maintenance, Documents, Connectors, Webhooks, Triggers, Events, events)
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {
     *("add", "find", "overview", "remove", "get", "row", "attempts", "wait_for_job", "engines", "are_being_classified"),
     *("add_connector", "remove_connector", "watch_connector", "keep_token", "is_named", "next_import"),
-    *("change", "rotate", "deliveries"),
+    *("change", "rotate", "deliveries", "fires"),
 }
 
 

@@ -244,7 +244,7 @@ def test_a_debounced_job_waits_until_things_have_calmed_down_and_has_the_last_pa
     assert world.queue.claim_next_job("test") is None
 
     # Once it is due and has been claimed, the next event starts another.
-    world.service.jobs.reschedule_job(first["id"], "2020-01-01")  # type: ignore[arg-type]
+    world.service.jobs.reschedule_job(first["id"], "2020-01-01")
     assert world.claim().payload == {"n": 3}
     emit(world, tenant, n=4)
 

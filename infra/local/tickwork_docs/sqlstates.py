@@ -30,6 +30,7 @@ MEANINGS = {
     "TWEND": "there is no such webhook endpoint, or it is another tenant's",
     "TWDLV": "there is no such delivery, it is another tenant's, or not that of the held job",
     "TWCTR": "there is no such connector, or it is another tenant's",
+    "TWTRG": "there is no such schedule or trigger, or it is another tenant's",
     "TWSTA": "the status of the job, delivery or endpoint does not allow the transition",
     "TWDUP": "another job holds the dedupe_key: a retry would double it, or its holders change too fast to return one",
     "TWMEM": "the caller is not a member of the tenant, or there is no such tenant",
@@ -52,6 +53,8 @@ MEANINGS = {
     "TWCON": "nobody has consented to sending the document to a third party",
     "TWSEC": "there is neither a key nor Supabase Vault to store secrets with",
     "TWCRN": "a function cannot be called: its URL, the secret or pg_net is missing",
+    "TWCAL": "a cron expression or a time zone cannot be read, or never fires",
+    "TWTPL": "a template is malformed or too large, or a value that it needs is missing",
     "22P05": "a payload contains `\\u0000`; Postgres itself refuses it before any function sees it",
     "42501": "the role may not do that: a column grant or row-level security refused",
 }
