@@ -79,7 +79,7 @@ as $$
 $$;
 
 comment on function tickwork.problem_of_path is
-  'What in a path could take more steps than an event has values, or that it is no condition; null if there is nothing.';
+  'What in a path could take more steps than an event has values, or that it is no condition; null if all is well.';
 
 create function tickwork.problem_of_patterns(path jsonpath)
 returns text

@@ -33,7 +33,7 @@ where paused_at is null and (event_name = '*' or event_name like 'job.%');
 comment on table public.event_triggers is
   'What starts when something happens. An event that matches enqueues the job in its own transaction.';
 comment on column public.event_triggers.label is 'For people. No two triggers of a tenant have the same one.';
-comment on column public.event_triggers.event_name is 'A type of events, or a prefix such as invoice.*; * is every event.';
+comment on column public.event_triggers.event_name is 'A type of events, a prefix such as invoice.*, or * for all.';
 comment on column public.event_triggers.condition is
   'An SQL/JSON path that must be true, such as $.event.amount > 100. It sees what the template sees.';
 comment on column public.event_triggers.payload_template is
@@ -227,4 +227,5 @@ return jsonb_strip_nulls(jsonb_build_object(
 ));
 
 comment on function tickwork.schema_of_constants is
-  'The part of a schema that a template can be checked against as it is: any value is fine where there are placeholders.';
+  'The part of a schema that a template can be checked against as it is: where there are placeholders, any value is '
+  'fine.';

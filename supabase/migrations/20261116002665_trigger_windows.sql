@@ -1,5 +1,5 @@
--- How often a trigger starts a job: once in a window, once things have calmed down, or so many times a minute. Exact: an
--- event that may or may not be the same as one that is being emitted waits until that is committed or rolled back.
+-- How often a trigger starts a job: once in a window, once things have calmed down, or so many times a minute. This is
+-- exact: an event waits until the same event of another transaction is committed or rolled back.
 
 create function tickwork.dedupe_key_of(trigger public.event_triggers, payload jsonb, known jsonb)
 returns bytea

@@ -104,7 +104,8 @@ return tickwork.create_event_trigger(
 comment on function public.create_event_trigger is
   '-> queued, by events. Starts a job of a type for a tenant whenever an event of that name happens and meets the '
   'condition. With a sample, the payload of an event, the job''s payload is checked now, otherwise only what has no '
-  'placeholders. For admins. Raises TWTNT, TWMEM, TWADM, TWENQ, TWARG, TWTPL, TWBIG, TWTYP, TWPAY, TWPRI, TWKEY, TWDUP.';
+  'placeholders. For admins. Raises TWTNT, TWMEM, TWADM, TWENQ, TWARG, TWTPL, TWBIG, TWTYP, TWPAY, TWPRI, TWKEY, '
+  'TWDUP.';
 
 create function tickwork.trigger_to_manage(trigger_id uuid)
 returns public.event_triggers
@@ -181,8 +182,8 @@ volatile
 return tickwork.change_event_trigger(trigger_id, changes, sample);
 
 comment on function public.change_event_trigger is
-  '-> queued, by events. Changes fields of a trigger, named as the parameters of create_event_trigger. Jobs that it has '
-  'started stay as they are. For admins. Raises TWTRG and what create_event_trigger raises.';
+  '-> queued, by events. Changes fields of a trigger, named as the parameters of create_event_trigger. Its jobs stay '
+  'as they are. For admins. Raises TWTRG and what create_event_trigger raises.';
 
 create function tickwork.pause_event_triggers(trigger_ids uuid[], is_paused boolean, note text)
 returns setof public.event_triggers

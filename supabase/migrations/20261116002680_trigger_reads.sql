@@ -129,7 +129,8 @@ begin
   perform tickwork.check_event(test_event.type, test_event.aggregate, test_event.payload);
 
   return query
-  select event_triggers.id, event_triggers.label, event_triggers.type, foreseen.outcome, foreseen.payload, foreseen.error
+  select
+    event_triggers.id, event_triggers.label, event_triggers.type, foreseen.outcome, foreseen.payload, foreseen.error
   from public.event_triggers
   cross join lateral tickwork.foresee(event_triggers, row(
     gen_random_uuid(), test_event.tenant_id, test_event.type, test_event.aggregate,
