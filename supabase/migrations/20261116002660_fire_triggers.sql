@@ -23,8 +23,8 @@ return jsonb_build_object(
   'event_id', (event).id,
   'event_type', (event).type,
   'occurred_at', (event).occurred_at,
-  'aggregate_type', nullif(split_part((event).aggregate, ':', 1), ''),
-  'aggregate_id', substr((event).aggregate, strpos((event).aggregate, ':') + 1),
+  'aggregate_type', split_part((event).aggregate, ':', 1),
+  'aggregate_id', substring((event).aggregate from ':(.*)'),
   'tenant_id', (event).tenant_id
 );
 

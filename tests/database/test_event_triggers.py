@@ -94,6 +94,20 @@ def test_a_template_is_filled_in_with_the_event(world: World) -> None:
     assert timedelta(seconds=59) < job["run_at"] - job["created_at"] <= timedelta(seconds=61)
 
 
+@pytest.mark.parametrize(
+    ("aggregate", "type", "id"), [("invoice:1:2", "invoice", "1:2"), ("invoice", "invoice", None), (None, None, None)]
+)
+def test_an_aggregate_is_a_type_and_an_id(
+    world: World, aggregate: str | None, type: str | None, id: str | None
+) -> None:
+    tenant = world.tenant()
+    trigger(world, tenant, payload_template={"type": "{{aggregate_type}}", "id": "{{aggregate_id}}"})
+
+    world.service.events.emit_event(tenant, "invoice.paid", aggregate)
+
+    assert [job["payload"] for job in started(world)] == [{"type": type, "id": id}]
+
+
 def test_an_event_that_is_rolled_back_starts_nothing(world: World) -> None:
     tenant = world.tenant()
     trigger(world, tenant, dedupe_window_seconds=300)
