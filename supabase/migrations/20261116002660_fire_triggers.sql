@@ -223,12 +223,15 @@ returns void
 language plpgsql
 volatile
 as $$
+declare
+  -- As a variable: an index is of no use for a function that returns something else for each row.
+  now_at constant timestamptz := clock_timestamp();
 begin
   delete from public.trigger_fires
   where trigger_fires.ctid = any (array(
     select old.ctid
     from public.trigger_fires as old
-    where old.decided_at < clock_timestamp() - interval '7 days'
+    where old.decided_at < now_at - interval '7 days'
     limit forget_decisions.most
     for update skip locked
   ));
@@ -237,7 +240,7 @@ begin
   where trigger_windows.ctid = any (array(
     select old.ctid
     from tickwork.trigger_windows as old
-    where old.ends_at < clock_timestamp()
+    where old.ends_at < now_at
     limit forget_decisions.most
     for update skip locked
   ));

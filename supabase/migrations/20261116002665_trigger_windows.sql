@@ -49,13 +49,25 @@ begin
   -- Until this transaction ends, nobody else counts.
   perform pg_advisory_xact_lock(hashtextextended('starts of ' || (trigger).id, 0));
 
+  return tickwork.starts_since(trigger, clock_timestamp() - interval '1 minute') >= (trigger).max_per_minute;
+end
+$$;
+
+comment on function tickwork.is_at_limit is 'Whether a trigger has started as many jobs in the last minute as it may.';
+
+create function tickwork.starts_since(trigger public.event_triggers, since timestamptz)
+returns bigint
+language plpgsql
+volatile
+as $$
+begin
   return (
-    select count(*) >= (trigger).max_per_minute
+    select count(*)
     from (
       select
       from public.trigger_fires
       where trigger_fires.trigger_id = (trigger).id
-        and trigger_fires.decided_at > clock_timestamp() - interval '1 minute'
+        and trigger_fires.decided_at > starts_since.since
         and trigger_fires.outcome = 'fired'
       limit (trigger).max_per_minute
     ) as started
@@ -63,7 +75,8 @@ begin
 end
 $$;
 
-comment on function tickwork.is_at_limit is 'Whether a trigger has started as many jobs in the last minute as it may.';
+comment on function tickwork.starts_since is
+  'How many jobs a trigger has started since then, counted up to its max_per_minute.';
 
 create function tickwork.move_debounced(trigger public.event_triggers, key bytea, payload jsonb)
 returns uuid

@@ -93,13 +93,8 @@ stable
 as $$
   select case
     when (foreseen_start.trigger).debounce_seconds is not null and jobs.id is not null then 'debounced'
-    when (
-      select count(*)
-      from public.trigger_fires
-      where trigger_fires.trigger_id = (foreseen_start.trigger).id
-        and trigger_fires.decided_at > clock_timestamp() - interval '1 minute'
-        and trigger_fires.outcome = 'fired'
-    ) >= (foreseen_start.trigger).max_per_minute then 'limited'
+    when tickwork.starts_since(foreseen_start.trigger, clock_timestamp() - interval '1 minute')
+      >= (foreseen_start.trigger).max_per_minute then 'limited'
     when (foreseen_start.trigger).debounce_seconds is null
       and (foreseen_start.trigger).dedupe_window_seconds > 0
       and trigger_windows.ends_at > clock_timestamp() then 'deduplicated'

@@ -520,3 +520,30 @@ def test_of_a_thousand_triggers_only_those_that_match_are_read(world: World, sta
         assert scan["Node Type"] in ("Index Scan", "Index Only Scan"), scan
         assert scan["Actual Rows"] + scan.get("Rows Removed by Filter", 0) <= len(heard)
         assert scan["Shared Hit Blocks"] + scan["Shared Read Blocks"] <= 20
+
+
+def test_a_tick_and_a_limit_read_only_what_they_need(world: World) -> None:
+    tenant = world.tenant()
+    limited = trigger(world, tenant, max_per_minute=5)
+    world.run(
+        "insert into trigger_fires (tenant_id, trigger_id, decided_at, event_id, event_type, outcome, depth) "
+        "select %s, %s, now() - interval '1 hour' - n * interval '1 second', gen_random_uuid(), 'a', "
+        "case when n %% 2 = 0 then 'fired' else 'limited' end, 1 from generate_series(1, 10000) as n",
+        *(tenant, limited),
+    )
+    world.run(
+        "insert into tickwork.trigger_windows (tenant_id, trigger_id, key, ends_at) "
+        "select %s, %s, n::text::bytea, now() + interval '1 hour' from generate_series(1, 10000) as n",
+        *(tenant, limited),
+    )
+
+    scans = [
+        *scans_of(world, "select emit_event(%(tenant)s, 'invoice.paid')", {"tenant": tenant}),
+        *scans_of(world, "select reap_expired_leases()"),
+    ]
+
+    looks = [scan for scan in scans if scan["Relation Name"] in ("trigger_fires", "trigger_windows")]
+    assert {look["Relation Name"] for look in looks} == {"trigger_fires", "trigger_windows"}
+    for look in looks:
+        assert look["Node Type"] in ("Index Scan", "Index Only Scan", "Tid Scan"), look
+        assert look["Actual Rows"] + look.get("Rows Removed by Filter", 0) == 0
