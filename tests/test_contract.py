@@ -19,6 +19,7 @@ from tickwork.client.jobs import Jobs
 from tickwork.client.maintenance import Maintenance
 from tickwork.client.pauses import Pauses
 from tickwork.client.schedules import Schedules
+from tickwork.client.triggers import Triggers
 from tickwork.client.webhooks import Webhooks
 from tickwork.database.connection import translated
 from tickwork.jobs.rows import Status
@@ -42,7 +43,7 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
     return {row["proname"]: row["parameters"] for row in rows}
 
 
-HOMES = (Queue, Jobs, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Events, events)
+HOMES = (Queue, Jobs, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers, Events, events)
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {
     *("add", "find", "overview", "remove", "get", "row", "attempts", "wait_for_job", "engines", "are_being_classified"),

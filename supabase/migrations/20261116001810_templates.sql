@@ -55,11 +55,16 @@ begin
     raise exception 'payload_template: there is no value named %', quote_literal(unknown)
       using errcode = 'TWTPL', hint = format('There are %s.', array_to_string(check_template.known, ', '));
   end if;
+
+  -- Whether the defaults are JSON.
+  perform tickwork.value_at(placeholder[1], coalesce(placeholder[2], 'null'), '{}')
+  from tickwork.placeholders_of(check_template.template) as placeholder;
 end
 $$;
 
 comment on function tickwork.check_template is
-  'Returns if a template is small enough and names only values that are known. Raises TWTPL, TWBIG.';
+  'Returns if a template is small enough, names only values that are known, and has defaults that are JSON. Raises '
+  'TWTPL, TWBIG.';
 
 create function tickwork.depth_of(value jsonb, deepest integer)
 returns integer
@@ -71,7 +76,7 @@ declare
   level jsonb := jsonb_build_array(depth_of.value);
 begin
   -- One level at a time, each as an array of what is in it.
-  while level <> '[]' and depth <= depth_of.deepest loop
+  while level <> '[]' and depth <= depth_of.deepest + 1 loop
     depth := depth + 1;
     level := jsonb_path_query_array(level, 'strict $[*] ? (@.type() == "object").*')
       || jsonb_path_query_array(level, 'strict $[*] ? (@.type() == "array")[*]');
@@ -161,7 +166,7 @@ begin
 
   return value_at.fallback::jsonb;
 exception
-  when invalid_text_representation then
+  when data_exception then
     raise exception 'payload_template: the default of % is not JSON', value_at.path
       using errcode = 'TWTPL', hint = format('Write text in quotes, such as {{%s | "none"}}.', value_at.path);
 end

@@ -21,6 +21,11 @@ begin
       from public.webhook_endpoints
       where webhook_endpoints.hears_of_jobs
         and webhook_endpoints.status = 'active'
+    ) or exists (
+      select
+      from public.event_triggers
+      where event_triggers.paused_at is null
+        and (event_triggers.event_name = '*' or event_triggers.event_name like 'job.%')
     ) then
       perform tickwork.emit_job_events(after_end.job_ids);
     end if;
@@ -44,6 +49,7 @@ begin
   if to_regproc('tickwork.enqueue_late_deliveries') is not null then
     perform tickwork.enqueue_late_deliveries();
     perform tickwork.purge_event_portion();
+    perform tickwork.forget_decisions(1000);
   end if;
 end
 $$;

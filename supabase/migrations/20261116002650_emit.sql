@@ -1,6 +1,6 @@
 -- An event and its deliveries are committed together with whatever caused it, or not at all.
 
-create function tickwork.add_event(tenant_id uuid, type text, aggregate text, payload jsonb)
+create function tickwork.add_event(tenant_id uuid, type text, aggregate text, payload jsonb, cause uuid default null)
 returns uuid
 language plpgsql
 volatile
@@ -29,14 +29,16 @@ begin
   from made;
 
   perform tickwork.enqueue_deliveries(delivery_ids);
+  perform tickwork.fire_triggers(event, add_event.cause);
 
   return event.id;
 end
 $$;
 
 comment on function tickwork.add_event is
-  '-> queued. For other functions of the queue: stores the event and enqueues a delivery for each endpoint that wants '
-  'it, in the caller''s transaction. Raises TWARG, TWPAY, TWBIG, never TWFUL.';
+  '-> queued. For other functions of the queue: stores the event, enqueues a delivery for each endpoint that wants it '
+  'and starts the jobs of the triggers that match, in the caller''s transaction. The cause is the job that led to it. '
+  'Raises TWARG, TWPAY, TWBIG, never TWFUL.';
 
 create function tickwork.check_event(type text, aggregate text, payload jsonb)
 returns void
@@ -197,6 +199,15 @@ comment on function tickwork.end_deliveries is
 
 -- Who may emit events: the application's backend, and a worker for the tenant whose job it holds.
 
+create function tickwork.held_job()
+returns uuid
+language sql
+stable
+return nullif(current_setting('tickwork.job_id', true), '')::uuid;
+
+comment on function tickwork.held_job is
+  'The job that hold_job has named in this transaction, or null. Whether it is held is checked by held_tenant.';
+
 create function tickwork.emit_event(tenant_id uuid, type text, aggregate text, payload jsonb)
 returns uuid
 language plpgsql
@@ -212,7 +223,8 @@ begin
     emit_event.tenant_id,
     emit_event.type,
     emit_event.aggregate,
-    emit_event.payload
+    emit_event.payload,
+    tickwork.held_job()
   );
 end
 $$;
@@ -224,8 +236,9 @@ volatile
 return tickwork.emit_event(tenant_id, type, aggregate, payload);
 
 comment on function public.emit_event is
-  '-> queued. Records that something happened: stores the event and enqueues deliver_webhook for each endpoint of the '
-  'tenant that wants it, in the caller''s transaction. Returns the event''s id. Raises TWTNT, TWARG, TWPAY, TWBIG.';
+  '-> queued. Records that something happened: stores the event, enqueues deliver_webhook for each endpoint of the '
+  'tenant that wants it, and starts the jobs of the triggers that match, in the caller''s transaction. Returns the '
+  'event''s id. Raises TWTNT, TWARG, TWPAY, TWBIG.';
 
 create function tickwork.emit_held_event(type text, aggregate text, payload jsonb)
 returns uuid
@@ -236,7 +249,8 @@ set search_path = ''
 as $$
 begin
   return tickwork.add_event(
-    tickwork.tenant_of_held_job(), emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload
+    tickwork.tenant_of_held_job(), emit_held_event.type, emit_held_event.aggregate, emit_held_event.payload,
+    tickwork.held_job()
   );
 end
 $$;

@@ -8,22 +8,28 @@ as $$
 begin
   -- If a delivery caused an event, every delivery would lead to another one.
   return is_heard_of.type <> 'deliver_webhook'
-    and exists (
-      select
-      from public.webhook_endpoints
-      where webhook_endpoints.tenant_id = is_heard_of.tenant_id
-        and webhook_endpoints.hears_of_jobs
-        and webhook_endpoints.status = 'active'
-        and (
-          is_heard_of.event_type is null
-          or tickwork.hears(webhook_endpoints.event_types, is_heard_of.event_type)
-        )
+    and (
+      exists (
+        select
+        from public.webhook_endpoints
+        where webhook_endpoints.tenant_id = is_heard_of.tenant_id
+          and webhook_endpoints.hears_of_jobs
+          and webhook_endpoints.status = 'active'
+          and tickwork.hears(webhook_endpoints.event_types, is_heard_of.event_type)
+      )
+      or exists (
+        select
+        from public.event_triggers
+        where event_triggers.tenant_id = is_heard_of.tenant_id
+          and event_triggers.event_name = any (tickwork.patterns_of(is_heard_of.event_type))
+          and event_triggers.paused_at is null
+      )
     );
 end
 $$;
 
 comment on function tickwork.is_heard_of is
-  'Whether the tenant listens to this event of a job or, if none is given, to any.';
+  'Whether an endpoint or a trigger of the tenant listens to this event of a job of this type.';
 
 create function tickwork.result_to_tell(result jsonb)
 returns jsonb
@@ -53,6 +59,20 @@ language plpgsql
 volatile
 as $$
 begin
+  -- Two batches whose events start the same jobs in another order could deadlock.
+  if cardinality(emit_job_events.job_ids) > 1 then
+    perform pg_advisory_xact_lock(hashtextextended('triggers of ' || tenant.id, 0))
+    from (
+      select distinct jobs.tenant_id
+      from unnest(emit_job_events.job_ids) as ended(id)
+      join public.jobs on jobs.id = ended.id
+      join public.event_triggers on event_triggers.tenant_id = jobs.tenant_id
+      where event_triggers.paused_at is null
+        and (event_triggers.event_name = '*' or event_triggers.event_name like 'job.%')
+      order by jobs.tenant_id
+    ) as tenant(id);
+  end if;
+
   perform tickwork.add_event(
     jobs.tenant_id,
     'job.' || jobs.status,
@@ -73,7 +93,8 @@ begin
       'created_by', jobs.created_by,
       'created_at', jobs.created_at,
       'finished_at', jobs.finished_at
-    )) || tickwork.result_to_tell(jobs.result)
+    )) || tickwork.result_to_tell(jobs.result),
+    jobs.id
   )
   from unnest(emit_job_events.job_ids) as ended(id)
   join public.jobs on jobs.id = ended.id

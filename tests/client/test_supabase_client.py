@@ -165,3 +165,35 @@ def test_an_insert_by_a_member_wakes_the_function_of_its_family(
     requests = world.rows("select url, headers from net.http_request_queue")
     assert [request["url"] for request in requests] == ["https://test.example"] * 2
     assert all(request["headers"]["X-Tickwork-Signature"].startswith("sha256=") for request in requests)
+
+
+def test_an_admin_adds_tries_and_reads_triggers(
+    world: World, tenant: UUID, user: str, supabase: SupabaseServer
+) -> None:
+    client = supabase.client(user)
+    given = {
+        "tenant_id": str(tenant),
+        "label": "Greet payers",
+        "event_name": "invoice.*",
+        "type": "greet_person",
+        "condition": "$.event.amount > 1",
+        "payload_template": {"name": "{{event.name}}"},
+    }
+    with pytest.raises(APIError) as refusal:
+        call(client, "create_event_trigger", **given)
+    world.run("update memberships set role = 'admin'")
+
+    made = call(client, "create_event_trigger", **given)
+    event = {"tenant_id": str(tenant), "type": "invoice.paid", "payload": {"name": "Ann", "amount": 2}}
+    tried = call(client, "test_event", **event)
+    world.service.events.emit_event(**event)  # type: ignore[arg-type]
+    fires: Any = client.table("trigger_fires").select("*").execute().data
+    shown: Any = client.table("job_triggers").select("*").execute().data
+    paused = call(client, "pause_event_triggers", trigger_ids=[made["id"]], note="Later")
+
+    assert refusal.value.code == "TWADM"
+    assert made["created_by"] == user
+    assert [(row["outcome"], row["job_payload"]) for row in tried] == [("fired", {"name": "Ann"})]
+    assert [(fire["trigger_id"], fire["outcome"]) for fire in fires] == [(made["id"], "fired")]
+    assert [(row["label"], row["trigger_type"]) for row in shown] == [("Greet payers", "event")]
+    assert [row["pause_note"] for row in paused] == ["Later"]

@@ -40,6 +40,7 @@ class Target(NamedTuple):
     endpoint: UUID
     delivery: UUID
     event: UUID
+    trigger: UUID
     connector: UUID
     schedule: UUID
 
@@ -187,6 +188,20 @@ def of_webhooks_and_calls(target: Target) -> dict[str, str]:
         "aggregate": "word",
         "event_type": "job.done",
         "event_types": array("job.*"),
+        "trigger_id": str(target.trigger),
+        "trigger_ids": array(target.trigger),
+        "event_name": "invoice.*",
+        "condition": NULL,
+        "sample": NULL,
+        "debounce_seconds": NULL,
+        "debounce_max_seconds": "60",
+        "dedupe_window_seconds": "60",
+        "max_per_minute": NULL,
+        "delay_seconds:integer": "0",
+        "is_paused": "true",
+        "cause": NULL,
+        "path:jsonpath": "$.a == 1",
+        "key:bytea": "x",
         "url": f"https://{target.word}.example",
         "headers": "{}",
         "timeout_milliseconds": "1000",

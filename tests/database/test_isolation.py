@@ -201,11 +201,13 @@ class Scene(World):
         number = self.value("select number from tickwork.tenants where tenant_id = %s", tenant)
         delivery = self.row("select * from public.webhook_deliveries where tenant_id = %s", tenant)
         spare = self.value("select id from public.events where tenant_id = %s and type = 'spare'", tenant)
+        trigger = self.value("select id from public.event_triggers where tenant_id = %s", tenant)
         others = [
             *(each["id"] for each in documents),
             delivery["webhook_endpoint_id"],
             delivery["id"],
             spare,
+            trigger,
             connector,
             self.value("select id from public.schedules where tenant_id = %s", tenant),
         ]
@@ -373,6 +375,7 @@ def populate_webhooks(world: World, tenant: UUID, word: str) -> None:
     """A delivery that has failed, of the tenant's running job, as if that were its own."""
     emit(world, tenant, "spare")
     endpoint(world, tenant, description=word)
+    world.service.triggers.create_event_trigger(tenant, word, "invoice.*", f"do_{word}", payload_template={"is": word})
     emit(world, tenant, secret=word)
     world.run(
         "update webhook_deliveries set status = 'failed', job_id = ("
@@ -505,7 +508,7 @@ class Arguments:
             f"select to_jsonb(t) from {name} as t where {where} order by strpos(t::text, '{self.job}') = 0 limit 1"
         )
         # A second one of the same name would be refused.
-        return {**found, "label": "a label"} if name == "public.schedules" else found
+        return {**found, "label": "a label"}
 
 
 def connect(scene: Scene, actor: Actor, context: str) -> Connection:

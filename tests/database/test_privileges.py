@@ -30,6 +30,10 @@ MAY_EXECUTE = {
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
+        public.create_event_trigger public.change_event_trigger public.pause_event_triggers
+        public.resume_event_triggers public.delete_event_trigger public.list_event_triggers public.test_event
+        tickwork.create_event_trigger tickwork.change_event_trigger tickwork.pause_event_triggers
+        tickwork.delete_event_trigger tickwork.test_event
         public.request_import tickwork.request_import
         tickwork.caller_is_service tickwork.caller_memberships tickwork.caller_tenants
         tickwork.caller_is_platform_admin tickwork.caller_may_do_all tickwork.may_act_for
@@ -60,7 +64,7 @@ MAY_EXECUTE = {
 }
 INNER_TABLES = """
     tenants family_types waiting parked alarms leases taken_keys blocked lane_rules buckets pauses allowances
-    functions call_tokens ticks call_secrets secrets
+    functions call_tokens ticks call_secrets secrets trigger_windows
 """
 CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify"
 DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
@@ -87,6 +91,9 @@ MAY_TOUCH = {
     "public.document_corrections": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=r",
     "public.webhook_endpoints": "authenticated=r service_role=arwd tickwork_owner=rw tickwork_worker=r",
     "public.events": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.event_triggers": "authenticated=r service_role=r tickwork_owner=arwd",
+    "public.trigger_fires": "authenticated=r service_role=r tickwork_owner=arwd",
+    "public.job_triggers": "authenticated=r service_role=r",
     "public.webhook_deliveries": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.jobs": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.schedules": "authenticated=r service_role=r tickwork_owner=arwd",

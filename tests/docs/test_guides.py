@@ -22,14 +22,12 @@ PATIENCE = 900
 
 # Those that go on in the folder of the one before, each line with a stack of its own.
 JOURNEYS = [
-    *(["first-steps", "enqueue-jobs", "documents", "imports", "webhooks", "turns-and-limits", "rolling-out"],),
-    *(
-        ["your-first-job-type"],
-        ["deploy-supabase"],
-        ["deploy-google-cloud"],
-        ["deploy-anywhere"],
-        ["existing-application"],
-    ),
+    [
+        *("first-steps", "enqueue-jobs", "schedules", "documents", "imports", "webhooks", "triggers"),
+        *("turns-and-limits", "rolling-out"),
+    ],
+    *(["your-first-job-type"], ["deploy-supabase"], ["deploy-google-cloud"], ["deploy-anywhere"]),
+    ["existing-application"],
 ]
 
 # In an empty folder: see test_own_family.
@@ -43,6 +41,7 @@ CHECKS = {
     """,
     "existing-application": "test -f my-app/supabase/migrations/20261116001880_tenants_and_members.sql",
     "documents": "tickwork search 'mietvertrag hauptstraße' --tenant acme --json | grep hauptstrasse-17.pdf",
+    "triggers": "tickwork jobs --type http_request --status queued --json | grep 'api.example.com/invoices'",
     "webhooks": "tickwork webhooks deliveries --status delivered --json | grep '\"id\"'",
 }
 

@@ -27,6 +27,7 @@ from tickwork.cli import (
     secrets,
     stack,
     tenants,
+    triggers,
     webhooks,
     worker,
 )
@@ -35,7 +36,7 @@ from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueE
 
 RESOURCES = (
     *(stack, database, jobs, job_changes, pauses, schedules, worker, doctor, tenants),
-    *(documents, connectors, imports, classifier, webhooks, secrets, cron, new, bundles, deploy),
+    *(documents, connectors, imports, classifier, webhooks, triggers, secrets, cron, new, bundles, deploy),
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tickwork.client.schedules import Schedules
     from tickwork.client.secrets import Secrets
     from tickwork.client.tenants import Tenants
+    from tickwork.client.triggers import Triggers
     from tickwork.client.webhooks import Webhooks
 
 
@@ -83,6 +84,12 @@ class Client:
         from tickwork.client.events import Events
 
         return Events(self.database)
+
+    @cached_property
+    def triggers(self) -> Triggers:
+        from tickwork.client.triggers import Triggers
+
+        return Triggers(self.database)
 
     @cached_property
     def secrets(self) -> Secrets:
