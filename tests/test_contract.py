@@ -44,9 +44,21 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 HOMES = (Queue, Jobs, Pauses, Maintenance, Documents, Connectors, Webhooks, Events, events)
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {
-    *("add", "find", "overview", "remove", "get", "row", "attempts", "wait_for_job", "engines", "are_being_classified"),
+    *(
+        "add",
+        "find",
+        "overview",
+        "remove",
+        "get",
+        "row",
+        "attempts",
+        "follow",
+        "exceptions",
+        "engines",
+        "are_being_classified",
+    ),
     *("add_connector", "remove_connector", "watch_connector", "keep_token", "is_named", "next_import"),
-    *("change", "rotate", "deliveries"),
+    *("change", "rotate", "deliveries", "lanes"),
 }
 
 

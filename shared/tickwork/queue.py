@@ -104,6 +104,7 @@ class Queue:
         exit_code: int | None = None,
         stdout_tail: str | None = None,
         stderr_tail: str | None = None,
+        exception: str | None = None,
     ) -> Job:
         (row,) = call(
             self.database,
@@ -116,6 +117,7 @@ class Queue:
             exit_code=exit_code,
             stdout_tail=storable(stdout_tail),
             stderr_tail=storable(stderr_tail),
+            exception=storable(exception),
         )
         return job_of(row)
 
