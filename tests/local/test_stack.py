@@ -111,7 +111,7 @@ def test_status_names_the_database_and_the_functions(home: Path) -> None:
 
 
 def test_a_job_goes_through_the_real_function_at_once(home: Path) -> None:
-    job = answer("enqueue", "extract_document", "--tenant", "acme", "--payload", NO_DOCUMENT, home=home)
+    job = answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)
 
     until(lambda: answer("job", job["id"], home=home)["status"] == "failed", "the insert woke nobody")
 
@@ -160,9 +160,7 @@ def test_however_it_ends_it_leaves_no_process_and_keeps_the_data(folder: Path) -
 
     for by, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9), (signal.SIGINT, 130)):
         with running(home, functions) as stack:
-            jobs.append(
-                answer("enqueue", "extract_document", "--tenant", "acme", "--payload", NO_DOCUMENT, home=home)["id"]
-            )
+            jobs.append(answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)["id"])
             until(lambda: answer("job", jobs[-1], home=home)["status"] == "running", "nobody works")
             assert len(processes_of(home)) > 3
             stack.send_signal(by)
@@ -180,7 +178,7 @@ def test_however_it_ends_it_leaves_no_process_and_keeps_the_data(folder: Path) -
 def test_reset_starts_with_an_empty_database_and_touches_nothing_else(folder: Path, one_function: Path) -> None:
     home = folder / "home"
     with running(home, one_function) as stack:
-        answer("enqueue", "extract_document", "--tenant", "acme", "--payload", NO_DOCUMENT, home=home)
+        answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)
         (home / "notes").write_text("mine")
         stack.kill()
 

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 import urllib.request
 from collections.abc import Mapping
 from http.client import HTTPException
@@ -15,6 +14,7 @@ import psycopg
 from tickwork.client import Client
 from tickwork.database.connection import Database, connect
 from tickwork.errors import QueueError
+from tickwork.logs import log_line
 
 # So many calls of one family run at once; each goes on until nothing is due.
 AT_ONCE = 4
@@ -53,7 +53,7 @@ class Ticker:
             try:
                 self._client.maintenance.reap_expired_leases()
             except QueueError as error:
-                self._log(f"expired leases were not ended: {error}")
+                self._log("miss_reap", reason=str(error))
             for family in self._functions:
                 self._wake(family)
             self._stopped.wait(self._tick_seconds)
@@ -67,7 +67,7 @@ class Ticker:
                         for notice in connection.notifies(timeout=0.2):
                             self._wake(notice.payload)
             except psycopg.Error as error:
-                self._log(f"the listener broke: {error}")
+                self._log("lose_listener", reason=str(error))
                 self._stopped.wait(1)
 
     def _wake(self, family: str) -> None:
@@ -86,7 +86,7 @@ class Ticker:
         except (OSError, HTTPException, ValueError) as error:
             # The function died during the call. The lease of its job expires, and the next tick continues.
             if not self._stopped.is_set():
-                self._log(f"the call of {family} broke: {error}")
+                self._log("lose_call", family=family, reason=str(error))
             self._stopped.wait(0.5)
         finally:
             self._places[family].release()
@@ -94,10 +94,10 @@ class Ticker:
             self._missed[family].clear()
             self._wake(family)
 
-    def _log(self, line: str) -> None:
+    def _log(self, verb: str, **fields: str) -> None:
         # Not to the terminal, where the live table is.
         with self._logs.open("a") as file:
-            file.write(f"{time.strftime('%H:%M:%S')} {' '.join(line.split())}\n")
+            file.write(log_line(verb, "WARNING", **fields) + "\n")
 
 
 def wake(url: str) -> dict[str, Any]:

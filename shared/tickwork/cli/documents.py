@@ -71,8 +71,9 @@ def correct_document(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Correct the type of a document; the classifier learns from it for this tenant."""
-    documents = connect.client(database_url).documents
-    document = documents.correct_document_type(arguments.document_id(document_id), doc_type)
+    client = connect.client(database_url)
+    id = arguments.document_id(client.database, document_id)
+    document = client.documents.correct_document_type(id, doc_type)
     print(
         f"{document['id']} is {document['doc_type']}. Similar documents of the tenant will be classified accordingly."
     )
