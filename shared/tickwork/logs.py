@@ -85,7 +85,9 @@ def readable(line: Mapping[str, Any]) -> str:
     at = datetime.fromisoformat(line["time"]).astimezone()
     severity = "" if line["severity"] == "INFO" else f"{line['severity']} "
     told = "".join(f" {name}={value}" for name, value in fields.items())
-    first = f"{at:%H:%M:%S} {family:<8} {labels['job_id'][:8]:<8} {severity}{line['message']}{told}"
+    # The whole id: jobs that are enqueued together have all but the last digits in common.
+    job = f"{labels['job_id']} " if labels["job_id"] else ""
+    first = f"{at:%H:%M:%S} {family:<8} {job}{severity}{line['message']}{told}"
     return "\n".join([printable(first), *(f"  | {printable(each)}" for each in exception.splitlines())])
 
 

@@ -204,7 +204,8 @@ comment on function public.fail_job is
   'running -> queued, failed, dead or cancelled. error is {code, message} and any further details to keep with the '
   'attempt, for the tenant to read; exception is what only the operator may read. If it is retryable, the job goes '
   'back to queued, after retry_after_seconds or according to the backoff of its type, or is dead if no attempts are '
-  'left; otherwise it is failed. If cancel was requested, it is cancelled. Durable when it returns. Raises TWLSE, TWARG.';
+  'left; otherwise it is failed. If cancel was requested, it is cancelled. Durable when it returns. Raises TWLSE, '
+  'TWARG.';
 
 create function public.release_job(job_id uuid, lease_token uuid, delay_seconds double precision default 0)
 returns public.jobs

@@ -50,13 +50,13 @@ def test_lines_of_all_files_are_shown_in_their_order(home: Path) -> None:
 
     assert without_times(shown.stdout) == [
         "  [2027] [INFO] Booting worker",
-        "extract  11111111 claim type=extract_document",
-        "extract  11111111 ERROR handler_raised type=extract_document",
+        f"extract  {FIRST} claim type=extract_document",
+        f"extract  {FIRST} ERROR handler_raised type=extract_document",
         "  | Traceback:",
         "  |   File x",
         "  | ValueError: no ink",
-        "extract           WARNING lose_call reason=refused",
-        "extract  22222222 settle type=extract_document ending=done",
+        "extract  WARNING lose_call reason=refused",
+        f"extract  {SECOND} settle type=extract_document ending=done",
     ]
 
 
@@ -116,4 +116,4 @@ def test_on_a_terminal_lines_are_for_people_and_elsewhere_for_programs() -> None
         shown = terminal.readline().decode()
 
     assert json.loads(piped)["message"] == "claim"
-    assert without_times(shown) == ["extract  11111111 claim n=1"]
+    assert without_times(shown) == [f"extract  {FIRST} claim n=1"]

@@ -88,6 +88,24 @@ def test_the_key_of_a_stack_seals_nothing_in_another_database(home: Path, world:
     assert here.returncode == 0, here.stderr
 
 
+def test_the_doctor_knows_the_stack_and_its_key(home: Path) -> None:
+    told = run("doctor", home=home)
+
+    assert told.returncode == 0, told.stdout
+    assert "✓ secrets      sealed with a key" in told.stdout
+
+
+def test_the_logs_of_a_job_are_shown(home: Path) -> None:
+    job = answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)
+    until(lambda: answer("job", job["id"], home=home)["finished_at"], "nobody processes it")
+
+    until(lambda: "settle" in run("logs", job["id"][:18], home=home).stdout, "its end is not logged")
+    lines = run("logs", job["id"][:18], home=home).stdout.splitlines()
+
+    assert [line.split()[1:4] for line in lines] == [["extract", job["id"], each] for each in ("claim", "settle")]
+    assert "ending=failed" in lines[-1]
+
+
 def family_folder(folder: Path, name: str, source: str) -> Path:
     (folder / name).mkdir(parents=True)
     (folder / name / "main.py").write_text(source)

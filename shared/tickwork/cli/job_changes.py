@@ -17,7 +17,9 @@ from tickwork.jobs.rows import Changed
 # How many are counted at most; beyond that the output says `or more`.
 MANY = 1000
 
-MaybeId = Annotated[str | None, typer.Argument(help="Id of a job, or use options to select several.", metavar="ID")]
+MaybeId = Annotated[
+    str | None, typer.Argument(help="Id of a job or its first digits, or use options to select several.", metavar="ID")
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before changing many jobs.")]
 
 commands = typer.Typer()
