@@ -46,9 +46,21 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 HOMES = (Queue, Jobs, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers, Events, events)
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {
-    *("add", "find", "overview", "remove", "get", "row", "attempts", "wait_for_job", "engines", "are_being_classified"),
+    *(
+        "add",
+        "find",
+        "overview",
+        "remove",
+        "get",
+        "row",
+        "attempts",
+        "follow",
+        "exceptions",
+        "engines",
+        "are_being_classified",
+    ),
     *("add_connector", "remove_connector", "watch_connector", "keep_token", "is_named", "next_import"),
-    *("change", "update", "rotate", "deliveries", "fires"),
+    *("change", "update", "rotate", "deliveries", "fires", "lanes"),
 }
 
 

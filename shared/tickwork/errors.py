@@ -39,6 +39,8 @@ class Error(Exception):
 
 class JobError(Error):
     code = "FAILED"
+    # What the tenant must not read, such as whether a name of our network exists.
+    for_operator: str | None = None
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Log lines as Cloud Logging parses them: one JSON object each, named by a verb."""
+"""Log lines as Cloud Logging parses them: one JSON object each, named by a verb. On a terminal, lines for people."""
 
 import json
 import os
@@ -25,6 +25,7 @@ LABELS = "logging.googleapis.com/labels"
 TRACE = "logging.googleapis.com/trace"
 # A handler's fields cannot replace these.
 OURS = {"severity", "time", "message", LABELS, TRACE}
+SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class Labels:
@@ -51,6 +52,17 @@ _one_at_a_time = threading.Lock()
 
 def log(verb: str, severity: Severity = "INFO", /, **fields: Any) -> None:
     """Write one line with everything that is bound at this point."""
+    line = log_line(verb, severity, **fields)
+    if sys.stdout.isatty():
+        line = readable(json.loads(line))
+    # A long line takes several system calls, and another thread could write in between.
+    with _one_at_a_time:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def log_line(verb: str, severity: Severity = "INFO", /, **fields: Any) -> str:
+    """The line as JSON."""
     # Assembled by hand: encoding the labels again would take longer than the rest of the line.
     line = (
         f'{{"severity": "{severity}", "time": "{datetime.now(UTC).isoformat()}", '
@@ -60,10 +72,36 @@ def log(verb: str, severity: Severity = "INFO", /, **fields: Any) -> None:
         line += f', "{TRACE}": {_encoded(trace)}'
     if told := _members({name: value for name, value in fields.items() if name not in OURS}):
         line += f", {told}"
-    # A long line takes several system calls, and another thread could write in between.
-    with _one_at_a_time:
-        sys.stdout.write(line + "}\n")
-        sys.stdout.flush()
+    return line + "}"
+
+
+def readable(line: Mapping[str, Any]) -> str:
+    """A line for people: when, which family and job, what, and the fields; an exception on lines of its own."""
+    labels = {"family": "", "job_id": "", **line.get(LABELS, {})}
+    fields = {name: value for name, value in line.items() if name not in OURS and value is not None}
+    family, exception = fields.pop("family", labels["family"]), str(fields.pop("exception", ""))
+    if "type" in labels:
+        fields = {"type": labels["type"], **fields}
+    at = datetime.fromisoformat(line["time"]).astimezone()
+    severity = "" if line["severity"] == "INFO" else f"{line['severity']} "
+    told = "".join(f" {name}={value}" for name, value in fields.items())
+    # The whole id: jobs that are enqueued together have all but the last digits in common.
+    job = f"{labels['job_id']} " if labels["job_id"] else ""
+    first = f"{at:%H:%M:%S} {family:<8} {job}{severity}{line['message']}{told}"
+    return "\n".join([printable(first), *(f"  | {printable(each)}" for each in exception.splitlines())])
+
+
+def printable(text: str) -> str:
+    """One line, without control characters and those that change the direction of writing.
+
+    Everything that others wrote goes through here, so that none of it looks like a line of ours.
+    """
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return SHORT_ESCAPES.get(character) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")
 
 
 def _members(values: Mapping[str, Any]) -> str:
@@ -79,7 +117,12 @@ def _encoded(value: Any) -> str:
 
 def log_exception(verb: str, error: BaseException) -> None:
     """For the operator: the whole traceback, without passwords and without the values of a payload."""
-    log(verb, "ERROR", exception="\n".join(_told(each) for each in reversed(_with_causes(error))))
+    log(verb, "ERROR", exception=exception_text(error))
+
+
+def exception_text(error: BaseException) -> str:
+    """The traceback with its causes, the first cause first."""
+    return "\n".join(_told(each) for each in reversed(_with_causes(error)))
 
 
 def text_of(error: BaseException) -> str:

@@ -114,6 +114,7 @@ class Queue:
         exit_code: int | None = None,
         stdout_tail: str | None = None,
         stderr_tail: str | None = None,
+        exception: str | None = None,
     ) -> Job:
         (row,) = call(
             self.database,
@@ -126,6 +127,7 @@ class Queue:
             exit_code=exit_code,
             stdout_tail=storable(stdout_tail),
             stderr_tail=storable(stderr_tail),
+            exception=storable(exception),
         )
         return job_of(row)
 

@@ -93,6 +93,19 @@ comment on table tickwork.attempts is
   'How each attempt ended, written once, when it ended. A successful attempt that logged nothing is only in the job''s '
   'own row.';
 
+-- What the tenant must not read: it may quote a path, a query or a name of our network.
+
+create table tickwork.exceptions (
+  job_id uuid not null,
+  number integer not null,
+  tenant_id uuid not null,
+  exception text not null,
+  primary key (job_id, number)
+);
+
+comment on table tickwork.exceptions is
+  'For the operator: the exceptions that ended attempts, as their workers saw them. Members cannot read it.';
+
 -- The few jobs that people look for among millions of successful ones.
 
 create table tickwork.unsuccessful (
@@ -157,6 +170,7 @@ begin
 
   -- By key, whatever the statistics say: a join might start with a scan of all attempts.
   delete from tickwork.attempts where attempts.job_id = any (ids);
+  delete from tickwork.exceptions where exceptions.job_id = any (ids);
   delete from tickwork.unsuccessful where unsuccessful.job_id = any (ids);
   delete from tickwork.leases where leases.job_id = any (ids);
 
@@ -194,6 +208,7 @@ execute function tickwork.forget_jobs();
 
 select tickwork.guard_table('public.jobs', members => 'select', service => 'select');
 select tickwork.guard_table('tickwork.attempts', members => 'select', service => 'select');
+select tickwork.guard_table('tickwork.exceptions', service => 'select');
 select tickwork.guard_table('tickwork.unsuccessful', members => 'select', service => 'select');
 
 revoke all on public.job_attempts from public, anon, authenticated, service_role;

@@ -143,8 +143,10 @@ create index allowances_of_a_tenant on tickwork.allowances (tenant_id);
 select tickwork.guard_table(hot_table)
 from unnest(array[
   'tickwork.waiting', 'tickwork.parked', 'tickwork.alarms', 'tickwork.leases', 'tickwork.taken_keys',
-  'tickwork.blocked', 'tickwork.lane_rules', 'tickwork.buckets', 'tickwork.allowances'
+  'tickwork.blocked', 'tickwork.buckets', 'tickwork.allowances'
 ]::regclass[]) as hot_table;
+
+select tickwork.guard_table('tickwork.lane_rules', service => 'select');
 
 create function tickwork.forget_tenant()
 returns trigger

@@ -12,7 +12,8 @@ create type tickwork.outcome as (
   exit_code integer,
   stdout_tail text,
   stderr_tail text,
-  logs text
+  logs text,
+  exception text
 );
 
 comment on type tickwork.outcome is

@@ -52,6 +52,7 @@ begin
     return;
   end if;
 
+  perform tickwork.keep_exceptions(note_undone.outcomes, ids);
   perform tickwork.note_unsuccessful(ids);
   perform tickwork.file_again(ids);
 end
@@ -140,6 +141,22 @@ as $$
   -- Somebody may have lowered attempts by hand: that must not stop the reaping of leases.
   on conflict do nothing;
 $$;
+
+create function tickwork.keep_exceptions(outcomes tickwork.outcome[], ids uuid[])
+returns void
+language sql
+volatile
+as $$
+  insert into tickwork.exceptions (job_id, number, tenant_id, exception)
+  select jobs.id, jobs.attempts, jobs.tenant_id, outcome.exception
+  from unnest(keep_exceptions.outcomes) as outcome
+  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
+  where outcome.job_id = any (keep_exceptions.ids)
+    and outcome.exception is not null
+  on conflict do nothing;
+$$;
+
+comment on function tickwork.keep_exceptions is 'Keeps what only the operator may read of attempts that failed.';
 
 create function tickwork.note_unsuccessful(ids uuid[])
 returns void

@@ -106,7 +106,8 @@ begin
       outcome.exit_code,
       right(outcome.stdout_tail, 8000),
       right(outcome.stderr_tail, 8000),
-      right(outcome.logs, 8000)
+      right(outcome.logs, 8000),
+      case outcome.status when 'failed' then right(outcome.exception, 16000) end
     )::tickwork.outcome order by outcome.job_id),
     count(distinct outcome.job_id) = count(*)
     and bool_and(
@@ -114,7 +115,7 @@ begin
       and outcome.status in ('done', 'failed', 'released')
       and given.fields - array[
         'job_id', 'lease_token', 'status', 'result', 'error', 'retryable', 'retry_after_seconds', 'delay_seconds',
-        'follow_ups', 'exit_code', 'stdout_tail', 'stderr_tail', 'logs'
+        'follow_ups', 'exit_code', 'stdout_tail', 'stderr_tail', 'logs', 'exception'
       ] = '{}'
       and coalesce(jsonb_typeof(given.fields -> 'follow_ups'), 'array') in ('array', 'null')
       and coalesce(octet_length(outcome.result::text), 0) < 65536
@@ -128,7 +129,7 @@ begin
   ) as outcome(
     job_id uuid, lease_token uuid, status text, result jsonb, error jsonb, retryable boolean,
     retry_after_seconds double precision, delay_seconds double precision, exit_code integer, stdout_tail text,
-    stderr_tail text, logs text
+    stderr_tail text, logs text, exception text
   );
 
   if is_in_order is not true then
@@ -152,7 +153,7 @@ declare
 begin
   perform tickwork.check_objects('outcomes', check_outcomes.outcomes, array[
     'job_id', 'lease_token', 'status', 'result', 'error', 'retryable', 'retry_after_seconds', 'delay_seconds',
-    'follow_ups', 'exit_code', 'stdout_tail', 'stderr_tail', 'logs'
+    'follow_ups', 'exit_code', 'stdout_tail', 'stderr_tail', 'logs', 'exception'
   ]);
 
   select case

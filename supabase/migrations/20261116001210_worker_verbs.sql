@@ -187,7 +187,8 @@ create function public.fail_job(
   logs text default null,
   exit_code integer default null,
   stdout_tail text default null,
-  stderr_tail text default null
+  stderr_tail text default null,
+  exception text default null
 )
 returns public.jobs
 language sql
@@ -196,14 +197,15 @@ return tickwork.settle_one(jsonb_build_object(
   'job_id', job_id, 'lease_token', lease_token, 'status', 'failed',
   'error', error, 'retryable', coalesce(retryable, true),
   'retry_after_seconds', retry_after_seconds, 'logs', logs,
-  'exit_code', exit_code, 'stdout_tail', stdout_tail, 'stderr_tail', stderr_tail
+  'exit_code', exit_code, 'stdout_tail', stdout_tail, 'stderr_tail', stderr_tail, 'exception', exception
 ));
 
 comment on function public.fail_job is
   'running -> queued, failed, dead or cancelled. error is {code, message} and any further details to keep with the '
-  'attempt. If it is retryable, the job goes back to queued, after retry_after_seconds or according to the backoff of '
-  'its type, or is dead if no attempts are left; otherwise it is failed. If cancel was requested, it is cancelled. '
-  'Durable when it returns. Raises TWLSE, TWARG.';
+  'attempt, for the tenant to read; exception is what only the operator may read. If it is retryable, the job goes '
+  'back to queued, after retry_after_seconds or according to the backoff of its type, or is dead if no attempts are '
+  'left; otherwise it is failed. If cancel was requested, it is cancelled. Durable when it returns. Raises TWLSE, '
+  'TWARG.';
 
 create function public.release_job(job_id uuid, lease_token uuid, delay_seconds double precision default 0)
 returns public.jobs

@@ -30,7 +30,7 @@ begin
       format(
         '%s stopped renewing the lease: it crashed, hung or lost its connection', coalesce(jobs.worker_id, 'Its worker')
       ),
-      null, true, 0, null, null, null, null
+      null, true, 0, null, null, null, null, null
     )::tickwork.outcome order by lapsed.job_id)
   into expired.ids, expired.tokens, expired.are_done, expired.given
   from (

@@ -8,13 +8,16 @@ create type tickwork.change as (
   run_at timestamptz,
   step interval,
   max_attempts integer,
-  reason text
+  reason text,
+  keeps_later boolean
 );
 
 comment on type tickwork.change is 'What to do to jobs, and which statuses it applies to.';
 comment on column tickwork.change.default_statuses is
   'The statuses that it applies to when many jobs are changed and no status is given.';
 comment on column tickwork.change.step is 'By how much each of many jobs is due later than the one before it.';
+comment on column tickwork.change.keeps_later is
+  'Whether a job that is scheduled for later than run_at keeps its time.';
 
 create function tickwork.new_change(verb text, run_at timestamptz, max_attempts integer, reason text)
 returns tickwork.change
@@ -27,7 +30,8 @@ begin
   select
     known.verb, known.statuses::text[], known.default_statuses::text[],
     coalesce(new_change.run_at, case known.verb when 'retried' then clock_timestamp() end), known.step,
-    new_change.max_attempts, coalesce(nullif(left(new_change.reason, 8000), ''), 'Buried without a reason')
+    new_change.max_attempts, coalesce(nullif(left(new_change.reason, 8000), ''), 'Buried without a reason'),
+    known.verb = 'retried' and new_change.run_at is null
   into strict change
   from (
     values
@@ -152,7 +156,10 @@ begin
       when job.status = 'queued' then job.max_attempts
       else job.attempts + coalesce(job_types.max_attempts, 1)
     end,
-    run_at = (change).run_at + (change).step * (job.ordinality - 1),
+    run_at = greatest(
+      (change).run_at + (change).step * (job.ordinality - 1),
+      case when (change).keeps_later then job.run_at end
+    ),
     cancel_requested_at = null,
     progress = null,
     progress_message = null,

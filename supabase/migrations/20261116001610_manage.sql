@@ -118,8 +118,9 @@ volatile
 return tickwork.change_job('retried', job_id, run_at, max_attempts);
 
 comment on function public.retry_job is
-  'failed, dead, cancelled -> queued, due at run_at or else at once, with max_attempts further attempts or else as '
-  'many as its type allows. For admins. Raises TWJOB, TWADM, TWSTA, TWDUP, TWRUN, TWATT.';
+  'failed, dead, cancelled -> queued, due at run_at or else at once, unless it was scheduled for later: then it keeps '
+  'its time. With max_attempts further attempts, or else as many as its type allows. For admins. Raises '
+  'TWJOB, TWADM, TWSTA, TWDUP, TWRUN, TWATT.';
 
 create function public.reschedule_job(job_id uuid, run_at timestamptz)
 returns public.jobs

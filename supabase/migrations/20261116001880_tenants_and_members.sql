@@ -43,7 +43,7 @@ begin
     adopt_tenants.tenants, adopt_tenants.key
   );
 
-  grant select on tickwork.organizations to tickwork_owner;
+  grant select on tickwork.organizations to tickwork_owner, service_role;
 
   insert into public.tenant_settings (tenant_id)
   select organizations.id
@@ -68,7 +68,7 @@ begin
     coalesce(quote_ident(adopt_members.role), quote_literal('member')), adopt_members.members
   );
 
-  grant select on tickwork.memberships to tickwork_owner;
+  grant select on tickwork.memberships to tickwork_owner, service_role;
 end
 $$;
 

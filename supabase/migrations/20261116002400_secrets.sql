@@ -6,6 +6,7 @@ create table tickwork.secrets (
   name text not null,
   sealed text,
   vault_id uuid,
+  hosts text[] not null default '{}',
   expires_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   primary key (tenant_id, owner, name),
@@ -18,6 +19,8 @@ comment on table tickwork.secrets is
   'Secrets of connectors, endpoints and tenants. The key that unseals them is in the settings of the functions, never '
   'here.';
 comment on column tickwork.secrets.owner is 'What it belongs to: connector:<id>, endpoint:<id> or tenant.';
+comment on column tickwork.secrets.hosts is
+  'The hosts that may receive a secret of http_request, to be listed. Those that count are sealed with its value.';
 
 select tickwork.guard_table('tickwork.secrets');
 
@@ -44,7 +47,8 @@ create function tickwork.put_secret(
   name text,
   value text,
   is_sealed boolean,
-  expires_at timestamptz
+  expires_at timestamptz,
+  hosts text[]
 )
 returns void
 language plpgsql
@@ -69,20 +73,22 @@ begin
     using put_secret.value, concat_ws(' ', 'tickwork', put_secret.owner, put_secret.name);
   end if;
 
-  insert into tickwork.secrets (tenant_id, owner, name, sealed, vault_id, expires_at)
+  insert into tickwork.secrets (tenant_id, owner, name, sealed, vault_id, expires_at, hosts)
   values (
     put_secret.tenant_id,
     put_secret.owner,
     put_secret.name,
     case when put_secret.is_sealed then put_secret.value end,
     kept_in,
-    put_secret.expires_at
+    put_secret.expires_at,
+    put_secret.hosts
   )
   on conflict on constraint secrets_pkey do update
   set
     sealed = excluded.sealed,
     vault_id = excluded.vault_id,
     expires_at = excluded.expires_at,
+    hosts = excluded.hosts,
     created_at = excluded.created_at;
 end
 $$;
@@ -122,7 +128,8 @@ create function tickwork.store_secret(
   name text,
   value text,
   is_sealed boolean,
-  expires_at timestamptz default null
+  expires_at timestamptz default null,
+  hosts text[] default '{}'
 )
 returns void
 language plpgsql
@@ -134,7 +141,7 @@ begin
   perform tickwork.check_caller(store_secret.tenant_id);
   perform tickwork.put_secret(
     store_secret.tenant_id, store_secret.owner, store_secret.name, store_secret.value, store_secret.is_sealed,
-    store_secret.expires_at
+    store_secret.expires_at, store_secret.hosts
   );
 end
 $$;
@@ -204,7 +211,7 @@ comment on function tickwork.drop_secrets is
   'Deletes one secret, or all secrets of an owner. Returns how many. Raises TWTNT, TWMEM.';
 
 create function tickwork.list_secrets(tenant_id uuid, owner text)
-returns table (name text, created_at timestamptz, expires_at timestamptz)
+returns table (name text, created_at timestamptz, expires_at timestamptz, hosts text[])
 language plpgsql
 stable
 security definer -- nobody may read or write secrets
@@ -214,7 +221,7 @@ begin
   perform tickwork.check_caller(list_secrets.tenant_id);
 
   return query
-  select secrets.name, secrets.created_at, secrets.expires_at
+  select secrets.name, secrets.created_at, secrets.expires_at, secrets.hosts
   from tickwork.secrets
   where secrets.tenant_id = list_secrets.tenant_id
     and secrets.owner = list_secrets.owner
@@ -243,7 +250,7 @@ as $$
 begin
   perform tickwork.put_secret(
     tickwork.tenant_of_held_job(), keep_secret.owner, keep_secret.name, keep_secret.value, keep_secret.is_sealed,
-    keep_secret.expires_at
+    keep_secret.expires_at, '{}'
   );
 end
 $$;

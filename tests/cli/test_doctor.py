@@ -57,7 +57,7 @@ BAD: dict[str, tuple[dict[str, str], str, str, str]] = {
         {"DATABASE_URL": ""},
         "settings",
         "TICKWORK_DATABASE_URL is not set",
-        "see docs/reference/settings.md",
+        "Start the local stack with `tickwork up`",
     ),
     "a bad setting": ({"MAX_JOBS": "many"}, "settings", "TICKWORK_MAX_JOBS", "see docs/reference/settings.md"),
     "a database that is down": (
@@ -66,7 +66,6 @@ BAD: dict[str, tuple[dict[str, str], str, str, str]] = {
         "refused",
         "Is TICKWORK_DATABASE_URL right?",
     ),
-    "no caller": ({"HMAC_SECRET": ""}, "callers", "would refuse every caller", "Set TICKWORK_HMAC_SECRET"),
     "no folder": ({"VAULT_URL": f"file:{__file__}/vault"}, "vault", "not writable", "Create it"),
     "no Unstructured": (
         {"UNSTRUCTURED_URL": "http://127.0.0.1:1", "UNSTRUCTURED_API_KEY": PASSWORD},
@@ -143,12 +142,29 @@ def test_unstructured_and_cron_are_asked(world: World, good: dict[str, str]) -> 
 
 def test_the_command_prints_findings_and_ends_accordingly(world: World, good: dict[str, str], tmp_path: Path) -> None:
     told = run("doctor", home=tmp_path, **good)
-    listed = run("doctor", "--json", home=tmp_path, **{**good, "TICKWORK_HMAC_SECRET": ""})
+    listed = run("doctor", "--json", home=tmp_path, **{**good, "TICKWORK_VAULT_URL": f"file:{__file__}/vault"})
     lost = run("doctor", home=tmp_path)
 
     assert (told.returncode, listed.returncode, lost.returncode) == (0, 1, 1)
     assert "✓ schema       version" in told.stdout
-    assert {each["what"]: each["verdict"] for each in json.loads(listed.stdout)}["callers"] == "bad"
+    assert {each["what"]: each["verdict"] for each in json.loads(listed.stdout)}["vault"] == "bad"
     assert "✗ settings" in lost.stdout
+    assert "tickwork up" in lost.stdout
     assert PASSWORD not in told.stdout + listed.stdout
     assert SECRET not in told.stdout + listed.stdout
+
+
+def test_a_pure_worker_needs_no_callers(world: World, good: dict[str, str], tmp_path: Path) -> None:
+    told = run("doctor", home=tmp_path, **{**good, "TICKWORK_HMAC_SECRET": ""})
+
+    assert told.returncode == 0
+    assert "· callers      a worker needs none; a function would refuse every caller" in told.stdout
+    assert "Set TICKWORK_HMAC_SECRET" in told.stdout
+
+
+def test_a_host_that_dns_does_not_know_is_told_from_a_closed_one(good: dict[str, str]) -> None:
+    finding = found({**good, "TICKWORK_UNSTRUCTURED_URL": "https://nowhere.invalid"})["unstructured"]
+
+    assert finding.verdict == "bad"
+    assert "nowhere.invalid cannot be resolved" in finding.words
+    assert "not allowed" not in finding.words

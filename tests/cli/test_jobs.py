@@ -1,5 +1,6 @@
 """The commands that list and change jobs, as people and scripts use them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,64 @@ def test_the_page_of_a_running_job_shows_since_when(world: World, ask: Ask) -> N
     assert "\nattempt 1 failed after " in page
     assert '\n  error\n  | {"page": 3}\n  exit_code\n  | 137\n  stderr_tail\n  | Out of memory\n  | Killed\n' in page
     assert "\nattempt 2 has been running since 20" in page
+
+
+def test_jobs_are_listed_with_tenant_age_and_duration(world: World, ask: Ask) -> None:
+    job = dead_job(world)
+    world.run(
+        "update jobs set created_at = now() - interval '3 hours', started_at = finished_at - interval '5 minutes'"
+    )
+    waiting = world.job()
+
+    head, queued, dead = ask("jobs").stdout.splitlines()
+
+    assert head.split() == ["id", "status", "type", "tenant", "age", "took", "note"]
+    assert re.fullmatch(rf"{waiting.id} queued 0/4 +greet_person acme +[0-9.]+ s *", queued)
+    assert re.fullmatch(rf"{job.id} dead 1/1 +greet_person acme +3 h +5 min BUSY *", dead)
+
+
+def test_the_beginning_of_an_id_is_enough(world: World, tmp_path: Path) -> None:
+    first, second, third = (world.job() for _ in range(3))
+    for job, id in ((first, "aaaa1111"), (second, "aaaa2222"), (third, "bbbb3333")):
+        world.run("update jobs set id = %s where id = %s", f"{id}-0000-4000-8000-000000000000", job.id)
+        world.run("select rebuild_queue()")
+    commands = [
+        *(["job", "aaaa1"], ["cancel", "AAAA1111-00"], ["retry", "aaaa1111"], ["bury", "bbbb"]),
+        ["reschedule", "aaaa2", "--run-at", "1 hour"],
+        *(["job", "aaaa"], ["job", "cccc"], ["job", "aaa"], ["job", "bbbb-xyz"], ["jobs", "--after", "bbbb"]),
+    ]
+
+    asked = run_all([[*each, "--database-url", world.url] for each in commands], home=tmp_path)
+
+    assert [each.returncode for each in asked] == [0] * 5 + [1] * 4 + [0]
+    assert "aaaa1111-0000-4000-8000-000000000000" in asked[0].stdout
+    assert asked[1].stdout.endswith(" is cancelled\n")
+    assert asked[3].stdout.startswith("bbbb3333-0000-4000-8000-000000000000 is dead")
+    assert refusal(asked[5]) == "tickwork: ID: several ids of jobs begin with 'aaaa'"
+    assert refusal(asked[6]) == "tickwork: ID: no id of jobs begins with 'cccc'"
+    assert refusal(asked[7]) == "tickwork: ID: 'aaa' is not a job id"
+    assert refusal(asked[8]) == "tickwork: ID: 'bbbb-xyz' is not a job id"
+
+
+def test_a_retry_keeps_the_time_of_a_job_for_later(world: World, tmp_path: Path) -> None:
+    job = world.service.jobs.cancel_job(world.job(run_at="2999-01-01T00:00Z").id)
+    retry = ["retry", str(job.id), "--database-url", world.url]
+
+    kept, _, moved = run_all(
+        [retry, ["cancel", str(job.id), "--database-url", world.url], [*retry, "--run-at", "now"]], home=tmp_path
+    )
+
+    assert kept.stdout == f"{job.id} is queued, due 2999-01-01 00:00:00+0000\n"
+    assert moved.stdout == f"{job.id} is queued\n"
+
+
+def test_an_operator_reads_the_exception_that_the_tenant_cannot(world: World, tmp_path: Path) -> None:
+    job = world.running_job(max_attempts=1)
+    world.queue.fail_job(job, {"code": "UNEXPECTED", "message": "ValueError"}, exception="Traceback:\n  File /srv/x.py")
+    page = ["job", str(job.id), "--database-url", world.url]
+
+    plain, operator, listed = run_all([page, [*page, "--operator"], [*page, "--operator", "--json"]], home=tmp_path)
+
+    assert "/srv/x.py" not in plain.stdout
+    assert "\n  exception\n  | Traceback:\n  |   File /srv/x.py\n" in operator.stdout
+    assert answer(listed)["attempt_history"][0]["exception"] == "Traceback:\n  File /srv/x.py"

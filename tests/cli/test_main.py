@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from subprocess import CompletedProcess
 from types import SimpleNamespace
@@ -69,7 +70,7 @@ def test_enqueue_answers_the_job(world: World, ask: Ask) -> None:
     tenant = world.tenant()
     type = world.type()
 
-    job = answer(ask("enqueue", type, "--tenant", "acme", "--payload", '{"name": "Ann"}', "--priority", "7", "--json"))
+    job = answer(ask("enqueue", type, '{"name": "Ann"}', "--tenant", "acme", "--priority", "7", "--json"))
 
     assert (job["status"], job["tenant_id"], job["priority"]) == ("queued", str(tenant), 7)
     assert job["payload"] == {"name": "Ann"}
@@ -109,15 +110,15 @@ def test_enqueue_takes_a_time_or_an_interval(world: World, tmp_path: Path) -> No
 
 
 BAD_JOBS = [
-    (["--payload", "{"], "payload: is not JSON"),
-    (["--payload", "[1]"], "payload: must be an object, not array"),
-    (["--payload", "null"], "payload: must be an object, not null"),
-    (["--payload", '{"a": NaN}'], "payload: is not JSON"),
-    (["--payload", json.dumps({"a": "x" * 65536})], "payload: 65545 bytes is too large, the maximum is 65536"),
-    (["--payload", '{"a":' * 33 + "1" + "}" * 33], "payload: nested deeper than 32 levels"),
-    (["--payload", '{"a":' + "[" * 60000], "payload: nested deeper than 32 levels"),
-    (["--payload", r'{"a": "\u0000"}'], r"payload: must not contain \u0000"),
-    (["--payload", r'{"a": "\ud800"}'], "payload: contains half of a surrogate pair"),
+    (["{"], "payload: is not JSON"),
+    (["[1]"], "payload: must be an object, not array"),
+    (["null"], "payload: must be an object, not null"),
+    (['{"a": NaN}'], "payload: is not JSON"),
+    ([json.dumps({"a": "x" * 65536})], "payload: 65545 bytes is too large, the maximum is 65536"),
+    (['{"a":' * 33 + "1" + "}" * 33], "payload: nested deeper than 32 levels"),
+    (['{"a":' + "[" * 60000], "payload: nested deeper than 32 levels"),
+    ([r'{"a": "\u0000"}'], r"payload: must not contain \u0000"),
+    ([r'{"a": "\ud800"}'], "payload: contains half of a surrogate pair"),
     (["--priority", "-1"], "priority: -1 is out of range, it must be 0 to 100"),
     (["--priority", "1000"], "priority: 1000 is out of range, it must be 0 to 100"),
     (["--priority", "99999999999"], "priority: 99999999999 is out of range"),
@@ -180,7 +181,8 @@ def test_jobs_are_filtered_and_paged(world: World, ask: Ask) -> None:
     assert [job["id"] for job in page] == [str(third.id)]
     assert [job["id"] for job in rest] == [str(second.id), str(first.id)]
     assert f"--after {third.id}" in ask("jobs", "--limit", "1").stdout
-    assert ask("jobs", "--type", "other").stdout == "No jobs.\n"
+    assert refusal(ask("jobs", "--type", "nope")) == "tickwork: type: there is no job type 'nope'"
+    assert refusal(ask("jobs", "--family", "nope")) == "tickwork: family: there is no family 'nope'"
     assert refusal(ask("jobs", "--status", "nonsense")) == "tickwork: status: there is no status 'nonsense'"
     assert refusal(ask("jobs", "--after", "nonsense")) == "tickwork: after: 'nonsense' is not a job id"
 
@@ -374,10 +376,15 @@ def test_wrong_usage_ends_in_one_line(tmp_path: Path) -> None:
         assert refusal(each, code=2).startswith(f"tickwork: {complaint}")
 
 
+def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+    assert run("--version", home=tmp_path).stdout == f"tickwork {version('tickwork')}\n"
+
+
 def test_help_names_every_command(tmp_path: Path) -> None:
     text = run(home=tmp_path).stdout
 
-    commands = "up demo status migrate enqueue jobs job retry reschedule cancel bury worker tick"
+    commands = "up demo status migrate enqueue jobs job retry reschedule cancel bury worker tick "
+    commands += "summary types purge lanes logs members admins"
     for command in commands.split():
         assert re.search(rf"^  {command} +\w", text, re.MULTILINE), command
     assert "..." not in text.split("Commands:")[1]

@@ -105,3 +105,42 @@ def test_the_page_of_a_job_says_that_it_is_paused(world: World, ask: Ask) -> Non
     ask("pause", "--tenant", "acme", "--reason", "unpaid bill")
 
     assert ask("job", str(job.id)).stdout.endswith(". Its tenant is paused: unpaid bill.\n")
+
+
+def test_a_lane_is_held_limited_and_released(world: World, tmp_path: Path) -> None:
+    tenant, _ = world.tenant(), world.type()
+    enqueue(world, tenant, 2, lane="drive:1")
+    of_lane = ["drive:1", "--family", "test", "--tenant", "acme"]
+    commands = [
+        ["lanes"],
+        ["lanes", "hold", *of_lane, "--until", "2999-01-01T00:00Z", "--reason", "it asked to wait"],
+        ["lanes", "limit", *of_lane, "--max-running", "1"],
+        ["lanes"],
+    ]
+    after = [
+        ["lanes", "release", *of_lane],
+        ["lanes", "--json"],
+        ["lanes", "limit", *of_lane],
+        ["lanes", "--tenant", "acme"],
+        ["lanes", "hold", "drive:1", "--family", "nope", "--tenant", "acme"],
+        ["lanes", "hold", *of_lane, "--until", "soon"],
+    ]
+
+    none, held, limited, listed = run_all([[*each, "--database-url", world.url] for each in commands], home=tmp_path)
+    while_held = claim_all(world)
+    asked = run_all([[*each, "--database-url", world.url] for each in after], home=tmp_path)
+
+    assert none.stdout == "No lane is held or limited.\n"
+    assert held.stdout == "No job of lane drive:1 starts any more; running jobs continue.\n"
+    assert limited.stdout == "Lane drive:1 has a limit of 1 at once.\n"
+    assert listed.stdout.splitlines()[1].split() == [
+        *("acme", "test", "drive:1", "until", "2999-01-01", "00:00:00+0000:", "it", "asked", "to", "wait", "1"),
+    ]
+    assert while_held == []
+    assert asked[0].stdout == "Lane drive:1 is not held.\n"
+    assert [(each["is_held"], each["max_running"]) for each in answer(asked[1])] == [(False, 1)]
+    assert asked[2].stdout == "Lane drive:1 has no limit.\n"
+    assert asked[3].stdout == "No lane is held or limited.\n"
+    assert refusal(asked[4]) == "tickwork: family: there is no family 'nope'"
+    assert refusal(asked[5]) == "tickwork: until: 'soon' is not a point in time"
+    assert len(claim_all(world)) == 2

@@ -1,6 +1,7 @@
 """The commands on webhooks and secrets, as people and scripts use them."""
 
 import json
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -10,13 +11,14 @@ import pytest
 
 from tests.cli.test_main import UNKNOWN, Ask, answer, ask, refusal
 from tests.world import World
-from tests.world.command_line import COMMAND, environment_for, run_all, started
+from tests.world.command_line import COMMAND, environment_for, run, run_all, started
 from tests.world.receivers import KEY, Sender, deliveries, state
 from tests.world.receivers import sender as sender  # a fixture
 from tests.world.waiting import PATIENCE, until
 from tickwork.database.connection import Connection
 from tickwork.families.webhook.http_request import Secret
 from tickwork.tools.secrets import SecretStore
+from tickwork_local.webhook_receiver import Receiver
 
 OPEN = {"TICKWORK_SECRET_KEY": KEY, "TICKWORK_OUTBOUND_ALLOW": "loopback", "TICKWORK_OUTBOUND_HTTP": "true"}
 URL = "https://hooks.example/in"
@@ -32,7 +34,7 @@ def test_an_endpoint_is_added_listed_tested_rotated_and_removed(sender: Sender, 
     (row,) = answer(ask("webhooks", "list", "--tenant", "acme", "--json"))
     assert (row["id"], row["url"], row["event_types"], row["header_prefix"]) == (added["id"], URL, ["job.*"], "X-Acme-")
 
-    assert "is on its way" in ask("webhooks", "test", added["id"]).stdout
+    assert "has not been sent yet" in ask("webhooks", "test", added["id"], "--wait", "0").stderr
     (delivery,) = answer(ask("webhooks", "deliveries", added["id"], "--json"))
     assert (delivery["status"], delivery["event_type"]) == ("pending", "webhook_endpoint.test")
 
@@ -106,7 +108,7 @@ MISUSED = {
     f"update {UNKNOWN} --timeout 51": "less than or equal to 50",
 }
 MISSING = {
-    "test x": "ID: 'x' is not an id",
+    "test x": "ID: 'x' is not an endpoint id",
     f"test {UNKNOWN}": "there is no endpoint",
     f"rotate {UNKNOWN}": "there is no endpoint",
     f"remove {UNKNOWN}": "there is no endpoint",
@@ -224,3 +226,74 @@ def test_what_is_no_secret_is_refused(
     assert complaint in asked.stderr
     assert "canary" not in json.dumps([asked.stdout, asked.stderr])
     assert world.rows("select from tickwork.secrets") == []
+
+
+def try_out(sender: Sender, endpoint: UUID, folder: Path) -> tuple[int, str]:
+    """How `tickwork webhooks test` ends, and what it prints, while a function delivers."""
+    output = folder / "output"
+    command = ["webhooks", "test", str(endpoint)[:8], "--database-url", sender.world.url]
+    with started(*command, home=folder / "home", output=output, **OPEN) as process:
+        until(lambda: deliveries(sender.world), "nothing is to be delivered")
+        sender.work()
+        code = process.wait(PATIENCE)
+    return code, output.read_text()
+
+
+def test_who_tests_an_endpoint_sees_that_it_responds(sender: Sender, tmp_path: Path) -> None:
+    secrets: list[str] = []
+    with Receiver(lambda: secrets[0], lambda message: None) as receiver:
+        endpoint, secret = sender.add(receiver.url)
+        secrets.append(secret)
+
+        code, shown = try_out(sender, endpoint, tmp_path)
+
+    assert (code, shown.count("\n")) == (0, 1)
+    assert re.fullmatch(rf"{receiver.url} responded with 20\d after \d+ ms\.", shown.strip())
+
+
+def test_who_tests_an_endpoint_that_dns_does_not_know_is_told(sender: Sender, tmp_path: Path) -> None:
+    """The operator is: were a missing name told from a private one, a tenant could list the names of our network."""
+    endpoint, _ = sender.add("https://nowhere.invalid/in")
+
+    code, shown = try_out(sender, endpoint, tmp_path)
+
+    assert code == 1
+    assert "The name nowhere.invalid cannot be resolved" in shown
+    assert "It will be tried again." in shown
+    assert "not allowed" not in shown
+    assert sender.delivery()["error_message"].startswith("This address is not allowed.")
+
+
+def test_deliveries_are_listed_with_endpoint_and_time(sender: Sender, ask: Ask) -> None:
+    sender.add("https://nowhere.invalid/in")
+    sender.emit()
+    sender.work()
+
+    head, row = ask("webhooks", "deliveries").stdout.splitlines()
+
+    assert head.split() == ["id", "time", "endpoint", "event", "status", "attempts", "response", "ms", "note"]
+    assert row.split()[1] == f"{deliveries(sender.world)[0]['attempted_at']:%Y-%m-%d}"
+    assert row.split()[3:7] == ["https://nowhere.invalid/in", "invoice.paid", "pending", "1"]
+    assert "The name nowhere.invalid cannot be resolved" in row
+
+
+def test_a_secret_is_replaced_only_by_who_says_so(world: World, tmp_path: Path) -> None:
+    tenant = world.tenant()
+    command = ["secrets", "set", "API_KEY", "--tenant", "acme", "--database-url", world.url, "--host"]
+    key = {"TICKWORK_SECRET_KEY": KEY}
+
+    first = run(*command, "one.example", home=tmp_path, stdin="canary-one", **key)
+    refused = run(*command, "two.example", home=tmp_path, stdin="canary-two", **key)
+    kept = value_of(world, tenant)
+    replaced = run(*command, "two.example", "--yes", home=tmp_path, stdin="canary-two", **key)
+    listed = run("secrets", "list", "--tenant", "acme", "--database-url", world.url, home=tmp_path)
+
+    assert (first.returncode, replaced.returncode) == (0, 0)
+    assert refusal(refused) == "tickwork: NAME: there is a secret 'API_KEY' already"
+    assert "--yes" in refused.stderr
+    assert "canary-one" in kept
+    assert [line.split()[:2] for line in listed.stdout.splitlines()] == [
+        ["secret", "hosts"],
+        ["API_KEY", "two.example"],
+    ]
+    assert "canary" not in listed.stdout

@@ -280,6 +280,7 @@ def of_secrets() -> dict[str, str]:
         "new_name": "another_name",
         "value": "secret",
         "expires_at": "2030-01-01",
+        "hosts": array("api.example"),
     }
 
 

@@ -302,6 +302,7 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     populate_webhooks(world, tenant, word)
     attempt = "select id, 7, tenant_id, family, now(), now(), 'failed' from jobs where tenant_id = %s"
     world.run(f"insert into tickwork.attempts {attempt}", tenant)
+    world.run("insert into tickwork.exceptions select id, 7, tenant_id, family from jobs where tenant_id = %s", tenant)
     world.run("insert into tickwork.pauses (scope) values (%s)", f"tenant {tenant}")
     world.run("insert into tickwork.blocked select number, %s, %s, now() from tickwork.tenants", word, type)
     for user in users:

@@ -1,7 +1,7 @@
 """What people do to jobs: cancel, retry, reschedule, bury; and what is kept of their attempts."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,6 +13,7 @@ from tests.world import World
 from tickwork.database.connection import Connection
 from tickwork.errors import InvalidRequest, NoSuchJob, QueueError, WrongStatus
 from tickwork.jobs.rows import Job
+from tickwork.queue import lease_of
 
 
 def job_that_is(world: World, status: str) -> Job:
@@ -93,6 +94,20 @@ def test_a_retry_wakes_the_family(world: World) -> None:
     world.service.jobs.retry_job(job.id)
 
     assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == ["test"]
+
+
+def test_a_retry_of_a_job_for_later_keeps_its_time_unless_told_otherwise(world: World) -> None:
+    later = world.service.jobs.cancel_job(world.job(run_at="2999-01-01T00:00Z").id)
+    many = [world.service.jobs.cancel_job(world.job(run_at="2999-01-01T00:00Z", lane="many").id) for _ in range(2)]
+
+    kept = world.service.jobs.retry_job(later.id)
+    world.service.jobs.retry_jobs(lane="many", status="cancelled")
+    world.service.jobs.cancel_job(later.id)
+    moved = world.service.jobs.retry_job(later.id, run_at="now")
+
+    assert (kept.status, kept.run_at) == ("queued", later.run_at)
+    assert [world.reload(job).run_at for job in many] == [later.run_at] * 2
+    assert world.claim().id == moved.id
 
 
 def test_a_retry_that_would_double_a_dedupe_key_is_refused(world: World) -> None:
@@ -463,3 +478,32 @@ def test_a_cancelled_attempt_keeps_its_error(world: World) -> None:
 
     (attempt,) = all_attempts(world, job)
     assert (attempt["status"], attempt["error_code"], attempt["exit_code"]) == ("cancelled", "STOPPED", 143)
+
+
+def test_what_a_worker_saw_is_kept_for_the_operator_alone(world: World) -> None:
+    job = world.running_job(max_attempts=2)
+    member = world.member_of(job.tenant_id, role="owner")
+    error = {"code": "X", "message": "It did not work"}
+
+    world.queue.fail_job(job, error, retry_after_seconds=0, exception="first\x00 canary")
+    world.queue.settle_jobs(
+        [{**lease_of(world.claim()), "status": "failed", "error": error, "exception": "x" * 20_000}]
+    )
+
+    kept = world.service.jobs.exceptions(job.id)
+    assert (kept[1], len(kept[2])) == ("first canary", 16_000)
+    rows = member.execute("select * from jobs").fetchall() + member.execute("select * from job_attempts").fetchall()
+    assert "canary" not in str(rows)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        member.execute("select * from tickwork.exceptions")
+    world.service.maintenance.purge_jobs(timedelta(0))
+    assert world.rows("select from tickwork.exceptions") == []
+
+
+def test_who_succeeds_leaves_no_exception(world: World) -> None:
+    job = world.running_job()
+
+    world.queue.settle_jobs([{**lease_of(job), "status": "done", "exception": "it got there in the end"}])
+
+    assert world.reload(job).status == "done"
+    assert world.service.jobs.exceptions(job.id) == {}

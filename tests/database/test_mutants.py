@@ -351,6 +351,27 @@ MUTANTS = [
         ({"dedupe_key": True},),
     ),
     Mutant(
+        "a retry at once of a job for later",
+        "tickwork.requeue",
+        "case when (change).keeps_later then job.run_at end",
+        "null::timestamptz",
+        test_manage.test_a_retry_of_a_job_for_later_keeps_its_time_unless_told_otherwise,
+    ),
+    Mutant(
+        "an exception that outlives its job",
+        "tickwork.forget_jobs",
+        "delete from tickwork.exceptions where exceptions.job_id = any (ids)",
+        "null",
+        test_manage.test_what_a_worker_saw_is_kept_for_the_operator_alone,
+    ),
+    Mutant(
+        "an exception without a limit",
+        "tickwork.outcomes_from",
+        "right(outcome.exception, 16000)",
+        "outcome.exception",
+        test_manage.test_what_a_worker_saw_is_kept_for_the_operator_alone,
+    ),
+    Mutant(
         "a retry that doubles a dedupe key",
         "tickwork.jobs_with_keys",
         "where job.dedupe_key is null\n",

@@ -63,7 +63,7 @@ MAY_EXECUTE = {
         tickwork.keep_secret tickwork.read_secrets""",
 }
 INNER_TABLES = """
-    tenants family_types waiting parked alarms leases taken_keys blocked lane_rules buckets pauses allowances
+    tenants family_types waiting parked alarms leases taken_keys blocked buckets pauses allowances
     functions call_tokens ticks call_secrets secrets trigger_windows
 """
 CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify"
@@ -73,8 +73,8 @@ MAY_TOUCH = {
     "public.organizations": "authenticated=r service_role=arwd tickwork_owner=r",
     "public.tenant_settings": "authenticated=r service_role=rw tickwork_owner=arwd",
     "public.memberships": "authenticated=r service_role=arwd tickwork_owner=r",
-    "tickwork.organizations": "tickwork_owner=r",
-    "tickwork.memberships": "tickwork_owner=r",
+    "tickwork.organizations": "service_role=r tickwork_owner=r",
+    "tickwork.memberships": "service_role=r tickwork_owner=r",
     "tickwork.schema_versions": "service_role=r tickwork_owner=r tickwork_worker=r",
     "tickwork.platform_admins": "service_role=arwd tickwork_owner=r",
     "public.job_types": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
@@ -100,6 +100,8 @@ MAY_TOUCH = {
     "public.schedule_fires": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.job_attempts": "authenticated=r service_role=r",
     "tickwork.attempts": "authenticated=r service_role=r tickwork_owner=arwd",
+    "tickwork.exceptions": "service_role=r tickwork_owner=arwd",
+    "tickwork.lane_rules": "service_role=r tickwork_owner=arwd",
     "tickwork.unsuccessful": "authenticated=r service_role=r tickwork_owner=arwd",
     "tickwork.event_purge": "tickwork_owner=rw",
     "tickwork.unfinished": "tickwork_owner=r",

@@ -105,7 +105,7 @@ def step(block: Block, log: str) -> str:
             return block.text
         case ("sql",):
             return f"psql --quiet --set ON_ERROR_STOP=1 \"$URL\" <<'GUIDE'\n{block.text}GUIDE"
-        case ("text",) | ("sh" | "sql" | "python", "norun"):
+        case ("text",) | ("sh" | "sql" | "python" | "js", "norun"):
             return ""
         case _:
             raise AssertionError(f"what is to be done with a block of {block.words}?\n{block.text}")

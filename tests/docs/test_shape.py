@@ -48,3 +48,12 @@ def test_no_document_knows_a_machine_or_a_registry() -> None:
     of_a_machine = re.compile(r"/root/|/tmp/|/home/\w|pypi\.org|registry\.npmjs|crates\.io|localhost:\d{5}")
 
     assert [name(page) for page in PAGES if of_a_machine.search(page.read_text())] == []
+
+
+def test_the_systemd_recipe_names_every_file_that_the_unit_needs() -> None:
+    unit = (ROOT / "infra/worker/tickwork@.service").read_text()
+    guide = (ROOT / "docs/guide/deploy-anywhere.md").read_text()
+    files = re.findall(r"^(?:EnvironmentFile|ExecStart|Environment)=(?:\w+=)?(/\S+)", unit, re.MULTILINE)
+
+    assert len(files) == 3
+    assert [file for file in files if f"`{file}`" not in guide] == []

@@ -89,6 +89,24 @@ def test_the_key_of_a_stack_seals_nothing_in_another_database(home: Path, world:
     assert here.returncode == 0, here.stderr
 
 
+def test_the_doctor_knows_the_stack_and_its_key(home: Path) -> None:
+    told = run("doctor", home=home)
+
+    assert told.returncode == 0, told.stdout
+    assert "✓ secrets      sealed with a key" in told.stdout
+
+
+def test_the_logs_of_a_job_are_shown(home: Path) -> None:
+    job = answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)
+    until(lambda: answer("job", job["id"], home=home)["finished_at"], "nobody processes it")
+
+    until(lambda: "settle" in run("logs", job["id"][:18], home=home).stdout, "its end is not logged")
+    lines = run("logs", job["id"][:18], home=home).stdout.splitlines()
+
+    assert [line.split()[1:4] for line in lines] == [["extract", job["id"], each] for each in ("claim", "settle")]
+    assert "ending=failed" in lines[-1]
+
+
 def family_folder(folder: Path, name: str, source: str) -> Path:
     (folder / name).mkdir(parents=True)
     (folder / name / "main.py").write_text(source)
@@ -112,7 +130,7 @@ def test_status_names_the_database_and_the_functions(home: Path) -> None:
 
 
 def test_a_job_goes_through_the_real_function_at_once(home: Path) -> None:
-    job = answer("enqueue", "extract_document", "--tenant", "acme", "--payload", NO_DOCUMENT, home=home)
+    job = answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)
 
     until(lambda: answer("job", job["id"], home=home)["status"] == "failed", "the insert woke nobody")
 
@@ -161,9 +179,7 @@ def test_however_it_ends_it_leaves_no_process_and_keeps_the_data(folder: Path) -
 
     for by, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9), (signal.SIGINT, 130)):
         with running(home, functions) as stack:
-            jobs.append(
-                answer("enqueue", "extract_document", "--tenant", "acme", "--payload", NO_DOCUMENT, home=home)["id"]
-            )
+            jobs.append(answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)["id"])
             until(lambda: answer("job", jobs[-1], home=home)["status"] == "running", "nobody works")
             assert len(processes_of(home)) > 3
             stack.send_signal(by)
@@ -181,7 +197,7 @@ def test_however_it_ends_it_leaves_no_process_and_keeps_the_data(folder: Path) -
 def test_reset_starts_with_an_empty_database_and_touches_nothing_else(folder: Path, one_function: Path) -> None:
     home = folder / "home"
     with running(home, one_function) as stack:
-        answer("enqueue", "extract_document", "--tenant", "acme", "--payload", NO_DOCUMENT, home=home)
+        answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)
         (home / "notes").write_text("mine")
         stack.kill()
 

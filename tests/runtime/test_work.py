@@ -13,7 +13,16 @@ from pydantic import BaseModel, ConfigDict
 from tests.world import World
 from tests.world.waiting import until
 from tickwork.database.connection import Connection
-from tickwork.errors import Interrupted, InvalidRequest, NotYet, Permanent, RateLimited, Retryable, Unavailable
+from tickwork.errors import (
+    Interrupted,
+    InvalidRequest,
+    JobError,
+    NotYet,
+    Permanent,
+    RateLimited,
+    Retryable,
+    Unavailable,
+)
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Failed, Lost, Report
 from tickwork.jobs.rows import FollowUp, Job
@@ -25,6 +34,7 @@ from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.run import run as run_attempt
 from tickwork.runtime.work import work
 from tickwork.runtime.worker_thread import WorkerThread
+from tickwork.tools.outbound.errors import Blocked
 
 
 class Person(BaseModel):
@@ -175,6 +185,35 @@ def test_each_error_ends_the_attempt_in_its_own_way(
     assert world.reload(job).attempts == (0 if ending == "released" else 1)
 
 
+def caused(error: JobError) -> JobError:
+    error.__cause__ = OSError("postgresql://worker:hunter2@db.internal is closed")
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (Retryable("busy"), None),
+        (Blocked("nowhere.internal cannot be resolved"), "nowhere.internal cannot be resolved"),
+        (caused(Permanent("broken")), "OSError: postgresql://***@db.internal is closed"),
+        (ZeroDivisionError("/srv/secret.py"), "ZeroDivisionError: /srv/secret.py"),
+        (ZeroDivisionError("x" * 100_000), "x (100"),
+    ],
+)
+def test_what_a_handler_raised_is_kept_for_the_operator(world: World, error: BaseException, told: str | None) -> None:
+    job = world.job()
+
+    work_off(world, raising(error))
+
+    kept = world.service.jobs.exceptions(job.id)
+    assert kept.keys() == ({1} if told else set())
+    assert (told or "") in kept.get(1, "").replace("… ", "")
+    assert len(kept.get(1, "")) < 10_000
+    shown = str([world.reload(job).error_message, world.attempts(job)])
+    assert not [secret for secret in ("internal", "srv", "hunter2", "xxx") if secret in shown]
+    assert "hunter2" not in str(kept)
+
+
 class Wordless(Exception):
     def __str__(self) -> str:
         raise ValueError("no words")
@@ -298,7 +337,7 @@ def test_a_write_that_fails_is_a_failed_attempt(world: World, statement: Literal
     work_off(world, lambda person, tools: Done(None, [lambda connection: connection.execute(statement)]))
 
     assert ended(world, job) == ("queued", "UNEXPECTED")
-    assert world.reload(job).error_message == "WriteFailed in the handler: the log of its function has more"
+    assert str(world.reload(job).error_message).startswith("WriteFailed in the handler. The operator sees more with ")
 
 
 def test_a_result_that_the_queue_refuses_fails_for_good(world: World) -> None:

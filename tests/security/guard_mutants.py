@@ -152,8 +152,8 @@ GUARDS = [
     ),
     GuardMutant(
         "the terminal obeys what others wrote",
-        "cli/output.py",
-        "each if each.isprintable() else escaped(each)",
+        "logs.py",
+        "each if each.isprintable() else _escaped(each)",
         "each",
         "tests/cli/test_output.py",
         "terminal_obeys",

@@ -25,6 +25,12 @@ DEMO = ROOT / "infra/local/demo"
 SAMPLES = ROOT / "infra/local/samples"
 TENANTS = ("acme", "birch", "cedar")
 PATIENCE_SECONDS = 180
+NEXT_STEPS = """
+Three next steps, with .venv/bin on the path:
+1. Keep a stack running with `tickwork up`, and try it: `tickwork documents add FILE --tenant acme`.
+2. Enqueue jobs from your application: docs/guide/enqueue-jobs.md
+3. Write a family of your own: docs/guide/your-own-family.md
+"""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,10 @@ def run_demo(home: Path) -> int:
             are_right = summarize(jobs, ended, home)
             are_read = show_samples(client, papers)
             are_told = show_messages(messages, len(papers))
-        return 0 if are_right and are_read and are_told else 1
+        if not (are_right and are_read and are_told):
+            return 1
+        print(NEXT_STEPS, end="")
+        return 0
 
 
 def enqueue(client: Client, stack: Stack) -> list[Receipt]:

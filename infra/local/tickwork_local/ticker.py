@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 import urllib.request
 from collections.abc import Mapping
 from http.client import HTTPException
@@ -15,6 +14,7 @@ import psycopg
 from tickwork.client import Client
 from tickwork.database.connection import Database, connect
 from tickwork.errors import QueueError
+from tickwork.logs import log_line
 
 # So many calls of one family run at once; each goes on until nothing is due.
 AT_ONCE = 4
@@ -32,7 +32,7 @@ class Ticker:
         self._functions = functions
         self._tick_seconds = tick_seconds
         self._logs = logs
-        self._last_line = ""
+        self._last_line: tuple[str, dict[str, str]] | None = None
         self._stopped = threading.Event()
         self._places = {family: threading.Semaphore(AT_ONCE) for family in functions}
         self._missed = {family: threading.Event() for family in functions}
@@ -54,7 +54,7 @@ class Ticker:
             try:
                 self._client.maintenance.reap_expired_leases()
             except QueueError as error:
-                self._log(f"expired leases were not ended: {error}")
+                self._log("miss_reap", reason=str(error))
             for family in self._functions:
                 self._wake(family)
             self._stopped.wait(self._tick_seconds)
@@ -68,7 +68,7 @@ class Ticker:
                         for notice in connection.notifies(timeout=0.2):
                             self._wake(notice.payload)
             except psycopg.Error as error:
-                self._log(f"the listener broke: {error}")
+                self._log("lose_listener", reason=str(error))
                 self._stopped.wait(1)
 
     def _wake(self, family: str) -> None:
@@ -87,7 +87,7 @@ class Ticker:
         except (OSError, HTTPException, ValueError) as error:
             # The function died during the call. The lease of its job expires, and the next tick continues.
             if not self._stopped.is_set():
-                self._log(f"the call of {family} broke: {error}")
+                self._log("lose_call", family=family, reason=str(error))
             self._stopped.wait(0.5)
             # It is being loaded again, and was not even reached.
             if isinstance(getattr(error, "reason", None), ConnectionRefusedError):
@@ -98,13 +98,13 @@ class Ticker:
             self._missed[family].clear()
             self._wake(family)
 
-    def _log(self, line: str) -> None:
-        if line == self._last_line:
+    def _log(self, verb: str, **fields: str) -> None:
+        if (verb, fields) == self._last_line:
             return
-        self._last_line = line
+        self._last_line = (verb, fields)
         # Not to the terminal, where the live table is.
         with self._logs.open("a") as file:
-            file.write(f"{time.strftime('%H:%M:%S')} {' '.join(line.split())}\n")
+            file.write(log_line(verb, "WARNING", **fields) + "\n")
 
 
 def wake(url: str) -> dict[str, Any]:

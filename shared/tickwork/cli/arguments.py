@@ -1,6 +1,7 @@
 """Reads what people type into what the queue understands; each error names the field and the rule."""
 
 import json
+import re
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -18,25 +19,54 @@ def database_url(given: str, name: str) -> str:
         raise BadSetting(f"{name}: {error}. Example: postgresql://user:password@host:5432/database") from None
 
 
-def job_id(given: str, name: str = "ID") -> UUID:
-    hint = "It looks like 123e4567-e89b-42d3-a456-426614174000; `tickwork jobs` shows the ids."
-    return uuid(given, f"{name}: {given!r} is not a job id", hint)
+def job_id(database: Database, given: str, name: str = "ID") -> UUID:
+    return whole_id(database, "public.jobs", given, name, "job")
 
 
-def document_id(given: str) -> UUID:
-    return uuid(given, f"ID: {given!r} is not a document id", "`tickwork documents` shows the ids.")
+def document_id(database: Database, given: str) -> UUID:
+    return whole_id(database, "public.documents", given, "ID", "document")
 
 
-def webhook_id(given: str) -> UUID:
-    hint = "`tickwork webhooks` and `tickwork webhooks deliveries` show the ids."
-    return uuid(given, f"ID: {given!r} is not an id", hint)
+def endpoint_id(database: Database, given: str) -> UUID:
+    return whole_id(database, "public.webhook_endpoints", given, "ID", "endpoint")
 
 
-def uuid(given: str, refusal: str, hint: str) -> UUID:
-    try:
-        return UUID(given)
-    except ValueError:
-        raise InvalidRequest(refusal, hint=hint) from None
+def delivery_id(database: Database, given: str) -> UUID:
+    return whole_id(database, "public.webhook_deliveries", given, "ID", "delivery")
+
+
+def whole_id(database: Database, table: str, given: str, name: str, kind: str) -> UUID:
+    """The only id of the table that begins like that; a whole one is taken as it is."""
+    digits = digits_of_id(given, name, kind)
+    if len(digits) == 32:
+        return UUID(digits)
+    ends = {"first": UUID(digits.ljust(32, "0")), "last": UUID(digits.ljust(32, "f"))}
+    rows = database.rows(f"select id from {table} where id between %(first)s and %(last)s limit 2", ends)
+    if len(rows) != 1:
+        what = f"several ids of {PLURALS[kind]} begin" if rows else f"no id of {PLURALS[kind]} begins"
+        hint = "Give more of its digits." if rows else f"`{LISTED_BY[kind]}` shows the ids."
+        raise InvalidRequest(f"{name}: {what} with {given!r}", hint=hint)
+    id: UUID = rows[0]["id"]
+    return id
+
+
+def digits_of_id(given: str, name: str, kind: str) -> str:
+    """The hexadecimal digits of an id, or of its beginning."""
+    digits = given.replace("-", "").lower()
+    if not re.fullmatch("[0-9a-f]{4,32}", digits):
+        hint = f"Give an id that `{LISTED_BY[kind]}` shows, or at least its first four digits."
+        article = "an" if kind == "endpoint" else "a"
+        raise InvalidRequest(f"{name}: {given!r} is not {article} {kind} id", hint=hint)
+    return digits
+
+
+PLURALS = {"job": "jobs", "document": "documents", "endpoint": "endpoints", "delivery": "deliveries"}
+LISTED_BY = {
+    "job": "tickwork jobs",
+    "document": "tickwork documents",
+    "endpoint": "tickwork webhooks",
+    "delivery": "tickwork webhooks deliveries",
+}
 
 
 def payload(given: str) -> Any:
@@ -49,7 +79,7 @@ def payload(given: str) -> Any:
         raise InvalidRequest("payload: contains half of a surrogate pair, which is not a character") from None
     except ValueError as error:
         raise InvalidRequest(
-            f"payload: is not JSON ({error})", hint="""Example: --payload '{"document_id": "…"}'"""
+            f"payload: is not JSON ({error})", hint="""Example: tickwork enqueue TYPE '{"document_id": "…"}'"""
         ) from None
     if value is None:
         raise InvalidRequest("payload: must be an object, not null", hint="For an empty payload, leave it out.")

@@ -40,12 +40,10 @@ def examine(environment: Mapping[str, str] = os.environ, admin_url: str | None =
     try:
         settings = load_settings(environment)
     except BadSetting as error:
-        yield Finding(
-            "settings",
-            "bad",
-            str(error),
-            "Set it where the function or the worker runs; see docs/reference/settings.md.",
-        )
+        remedy = "Set it where the function or the worker runs; see docs/reference/settings.md."
+        if not environment.get("TICKWORK_DATABASE_URL"):
+            remedy = f"Start the local stack with `tickwork up`, which needs no settings. {remedy}"
+        yield Finding("settings", "bad", str(error), remedy)
         return
     yield Finding("settings", "good", "can be read")
     yield callers(settings)
@@ -71,7 +69,7 @@ def callers(settings: Settings) -> Finding:
             "Set TICKWORK_HMAC_SECRET for pg_net, TICKWORK_OIDC_AUDIENCE and _EMAIL for Cloud Scheduler, "
             "or TICKWORK_BEARER_SECRET for your own cron."
         )
-        return Finding("callers", "bad", "a function would refuse every caller; a worker needs none", remedy)
+        return Finding("callers", "note", "a worker needs none; a function would refuse every caller", remedy)
     return Finding("callers", "good", f"a function accepts {' or '.join(accepted)}")
 
 
@@ -199,7 +197,7 @@ def unstructured(settings: Settings) -> Finding:
     try:
         answer = http.request("GET", f"{url}/general/docs", policy=policy)
     except JobError as error:
-        return Finding("unstructured", "bad", str(error), "Is TICKWORK_UNSTRUCTURED_URL right?")
+        return Finding("unstructured", "bad", error.for_operator or str(error), "Is TICKWORK_UNSTRUCTURED_URL right?")
     if answer.status >= 500:
         return Finding("unstructured", "bad", f"answers {answer.status}", "Try again later, or ask its operator.")
     return Finding("unstructured", "good", "answers")

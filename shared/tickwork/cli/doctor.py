@@ -27,11 +27,12 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check settings, database, vault and callers; say what to do."""
-    from tickwork_local.stack import find_stack
+    from tickwork_local.stack import find_stack, own_secret_key
 
     given = dict(os.environ)
     if "TICKWORK_DATABASE_URL" not in given and (stack := find_stack(HOME)):
         ours = {"DATABASE_URL": stack.worker_url, "VAULT_URL": stack.vault_url, "OPEN_ON_LOOPBACK": "true"}
+        ours["SECRET_KEY"] = own_secret_key(stack.home)
         given = {**{f"TICKWORK_{name}": value for name, value in ours.items()}, **given}
     checked = arguments.database_url(admin_url, "--admin-url") if admin_url else None
     raise typer.Exit(report(given, checked, as_json))

@@ -71,8 +71,9 @@ def correct_document(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Correct the type of a document; the classifier learns from it for this tenant."""
-    documents = connect.client(database_url).documents
-    document = documents.correct_document_type(arguments.document_id(document_id), doc_type)
+    client = connect.client(database_url)
+    id = arguments.document_id(client.database, document_id)
+    document = client.documents.correct_document_type(id, doc_type)
     print(
         f"{document['id']} is {document['doc_type']}. Similar documents of the tenant will be classified accordingly."
     )
@@ -85,8 +86,9 @@ def sign_document(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Print a URL that opens a document for a while."""
-    vault = connect.chosen_vault()
-    print(connect.client(database_url).documents.sign_document(vault, arguments.document_id(document_id), seconds))
+    client = connect.client(database_url)
+    whole = arguments.document_id(client.database, document_id)
+    print(client.documents.sign_document(connect.chosen_vault(), whole, seconds))
 
 
 @commands.command()

@@ -17,7 +17,9 @@ from tickwork.jobs.rows import Changed
 # How many are counted at most; beyond that the output says `or more`.
 MANY = 1000
 
-MaybeId = Annotated[str | None, typer.Argument(help="Id of a job, or use options to select several.", metavar="[ID]")]
+MaybeId = Annotated[
+    str | None, typer.Argument(help="Id of a job or its first digits, or use options to select several.", metavar="ID")
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before changing many jobs.")]
 
 commands = typer.Typer()
@@ -42,12 +44,15 @@ def retry(
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put failed, dead or cancelled jobs back into the queue."""
+    """Put failed, dead or cancelled jobs back into the queue.
+
+    They are due at once, but a job that was scheduled for later keeps its time: --run-at now changes that.
+    """
     client = connect.client(database_url)
     chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
     given: dict[str, Any] = {"run_at": arguments.point_in_time(client.database, run_at), "max_attempts": max_attempts}
     if is_one("retry", job_id, chosen):
-        say(client.jobs.retry_job(arguments.job_id(str(job_id)), **given), as_json)
+        say(client.jobs.retry_job(arguments.job_id(client.database, str(job_id)), **given), as_json)
     else:
         count = confirmed(client, "Retry", chosen, ["failed", "dead"], yes)
         say_changed(changed(client.jobs.retry_jobs, {**chosen, **given}), count, "queued again", as_json)
@@ -76,7 +81,7 @@ def reschedule(
     if due is None:
         raise InvalidRequest("run_at: is missing", hint="Such as --run-at 2027-01-31T08:00Z, or --run-at '1 hour'.")
     if is_one("reschedule", job_id, chosen):
-        say(client.jobs.reschedule_job(arguments.job_id(str(job_id)), due), as_json)
+        say(client.jobs.reschedule_job(arguments.job_id(client.database, str(job_id)), due), as_json)
     else:
         count = confirmed(client, "Reschedule", chosen, ["queued"], yes)
         say_changed(changed(client.jobs.reschedule_jobs, {**chosen, "run_at": due}), count, "rescheduled", as_json)
@@ -101,7 +106,7 @@ def cancel(
     client = connect.client(database_url)
     chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
     if is_one("cancel", job_id, chosen):
-        say(client.jobs.cancel_job(arguments.job_id(str(job_id))), as_json)
+        say(client.jobs.cancel_job(arguments.job_id(client.database, str(job_id))), as_json)
     else:
         count = confirmed(client, "Cancel", chosen, ["queued", "running"], yes)
         say_changed(changed(client.jobs.cancel_jobs, chosen), count, "cancelled or asked to stop", as_json)

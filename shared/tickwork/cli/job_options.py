@@ -34,6 +34,7 @@ def chosen_filters(
     """The options as a filter."""
     if status is not None and status not in STATUSES:
         raise InvalidRequest(f"status: there is no status {status!r}", hint=f"Use one of {', '.join(STATUSES)}.")
+    client.job_types.check(family, type)
     values: JobFilter = {
         "tenant_id": None if tenant is None else client.tenants.find(tenant),
         "family": family,

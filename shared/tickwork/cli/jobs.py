@@ -1,23 +1,28 @@
-"""The commands for jobs: enqueue, list, show, bury."""
+"""The commands for jobs: enqueue, list, count, show, bury."""
 
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from tickwork.cli import arguments, connect
 from tickwork.cli.job_options import CreatedAfter, CreatedBefore, ErrorCode, InStatus, Lane, RunAt, chosen_filters
 from tickwork.cli.options import AsJson, DatabaseUrl, Family, JobId, OfTenant, Tenant, Type
-from tickwork.cli.output import job_table, print_job, print_json, print_table, say
+from tickwork.cli.output import job_table, moment, print_job, print_json, print_rows, print_table, say
+from tickwork.cli.progress import wait_for
 from tickwork.jobs.rows import Job
 
 commands = typer.Typer()
+
+COUNTED = ("queued", "due", "running", "done", "failed", "dead", "cancelled")
 
 
 @commands.command()
 def enqueue(
     type: Annotated[str, typer.Argument(help="A key of job_types, such as extract_document.", metavar="TYPE")],
     tenant: OfTenant,
-    payload: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
+    payload: Annotated[str, typer.Argument(help="A JSON object.", metavar="PAYLOAD", show_default=False)] = "{}",
     priority: Annotated[
         int | None, typer.Option(help="0 to 100; higher runs first. By default that of the type.")
     ] = None,
@@ -27,6 +32,10 @@ def enqueue(
     lane: Lane = None,
     max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default that of the type.")] = None,
     correlation_id: Annotated[str | None, typer.Option(help="To find related jobs.")] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for its end, show the result or the error, and exit accordingly.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(min=0, help="With --wait: for how many seconds.")] = 300,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,7 +52,10 @@ def enqueue(
         lane=lane,
         max_attempts=max_attempts,
         correlation_id=correlation_id,
+        notify=wait,
     )
+    if wait:
+        raise typer.Exit(wait_for(client, job.id, timeout, as_json))
     say(job, as_json, "already existed and is" if job.deduplicated else "is")
 
 
@@ -79,13 +91,13 @@ def jobs(
         finished_after=arguments.point_in_time(client.database, finished_after, "finished_after"),
         finished_before=arguments.point_in_time(client.database, finished_before, "finished_before"),
         oldest_first=oldest_first,
-        after_id=arguments.job_id(after, "after") if after else None,
+        after_id=arguments.job_id(client.database, after, "after") if after else None,
         max_jobs=limit,
     )
     if as_json:
         print_json([job.model_dump(mode="json") for job in found])
     elif found:
-        print_table(job_table(found))
+        print_table(job_table(found, {tenant["id"]: tenant["name"] for tenant in client.tenants.overview()}))
         if len(found) == limit:
             print(f"There may be more: --after {found[-1].id}")
     else:
@@ -93,11 +105,40 @@ def jobs(
 
 
 @commands.command()
-def job(job_id: JobId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+def summary(tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Count the jobs of each type by their status."""
+    client = connect.client(database_url)
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "family": lambda row: row["family"],
+        "type": lambda row: row["type"],
+        **{status: partial(count_of, status) for status in COUNTED},
+        "oldest due since": lambda row: moment(row["oldest_due_at"]) if row["oldest_due_at"] else "",
+    }
+    rows = client.jobs.queue_summary(client.tenants.find(tenant) if tenant else None)
+    print_rows(rows, as_json, columns, "No jobs.")
+
+
+def count_of(status: str, row: Mapping[str, Any]) -> str:
+    return str(row[status])
+
+
+@commands.command()
+def job(
+    job_id: JobId,
+    operator: Annotated[
+        bool, typer.Option("--operator", help="Also show the exceptions of its handler, which the tenant cannot read.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
     """Show one job: attempts, error, and why it is not running."""
-    client, id = connect.client(database_url), arguments.job_id(job_id)
+    client = connect.client(database_url)
+    id = arguments.job_id(client.database, job_id)
     why = client.jobs.explain_job(id)
     row, attempts = client.jobs.row(id), client.jobs.attempts(id)
+    if operator:
+        exceptions = client.jobs.exceptions(id)
+        attempts = [{**each, "exception": exceptions.get(each["number"])} for each in attempts]
     if as_json:
         print_json({**Job(**row).model_dump(mode="json"), "why": why, "attempt_history": attempts})
     else:
@@ -112,4 +153,5 @@ def bury(
     as_json: AsJson = False,
 ) -> None:
     """Bury a queued job: it stays dead unless somebody retries it."""
-    say(connect.client(database_url).jobs.bury_job(arguments.job_id(job_id), reason), as_json)
+    client = connect.client(database_url)
+    say(client.jobs.bury_job(arguments.job_id(client.database, job_id), reason), as_json)

@@ -4,12 +4,14 @@ Each file of this folder has the commands for one resource in its `commands`, an
 """
 
 import sys
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from tickwork.cli import (
+    admins,
     bundles,
     classifier,
     connectors,
@@ -20,7 +22,11 @@ from tickwork.cli import (
     documents,
     imports,
     job_changes,
+    job_types,
     jobs,
+    logs,
+    maintenance,
+    members,
     new,
     pauses,
     schedules,
@@ -35,8 +41,9 @@ from tickwork.cli.output import print_error
 from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueError, Unavailable
 
 RESOURCES = (
-    *(stack, database, jobs, job_changes, pauses, schedules, worker, doctor, tenants),
-    *(documents, connectors, imports, classifier, webhooks, triggers, secrets, cron, new, bundles, deploy),
+    *(stack, logs, database, jobs, job_changes, job_types, pauses, schedules, maintenance, worker, doctor),
+    *(tenants, members, admins, documents, connectors, imports, classifier, webhooks, triggers, secrets),
+    *(cron, new, bundles, deploy),
 )
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -89,6 +96,17 @@ def explained(error: Exception) -> tuple[str, str | None]:
             return f"{type(error).__name__}: {error}", "This is a bug in tickwork. --debug shows the traceback."
 
 
+def print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"tickwork {version('tickwork')}")
+        raise typer.Exit
+
+
 @app.callback()
-def options(debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False) -> None:
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
     """Durable background jobs on Postgres."""

@@ -103,7 +103,7 @@ def new_type(
     say_next(
         "python -m pytest",
         "tickwork up",
-        f"""tickwork enqueue {name} --tenant {tenant} --payload '{{"text": "Hello"}}'""",
+        f"""tickwork enqueue {name} '{{"text": "Hello"}}' --tenant {tenant}""",
     )
 
 

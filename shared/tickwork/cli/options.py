@@ -20,7 +20,9 @@ Functions = Annotated[
     ),
 ]
 Family = Annotated[str | None, typer.Option(help="Such as extract.")]
-JobId = Annotated[str, typer.Argument(help="Id of a job, as `tickwork jobs` shows it.", metavar="ID")]
+JobId = Annotated[
+    str, typer.Argument(help="Id of a job, as `tickwork jobs` shows it, or its first digits.", metavar="ID")
+]
 OfTenant = Annotated[str, typer.Option("--tenant", help="Id or name of a tenant; see `tickwork tenants`.")]
 Tenant = Annotated[str | None, typer.Option(help="Id or name of a tenant.")]
 Type = Annotated[str | None, typer.Option(help="Such as extract_document.")]

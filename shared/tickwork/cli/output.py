@@ -3,8 +3,9 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tickwork.jobs.rows import Job
+from tickwork.logs import printable as printable
 
 COLOURS = {
     "queued": "cyan",
@@ -21,8 +23,6 @@ COLOURS = {
     "dead": "magenta",
     "cancelled": "bright_black",
 }
-
-SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 # Useful to the queue but not to readers.
 HIDDEN = ("lease_token", "lease_seconds", "timeout_seconds")
@@ -55,7 +55,8 @@ def print_rows(
         return
     table = plain_table(*columns)
     for row in rows:
-        table.add_row(*(cell(row) for cell in columns.values()))
+        cells = [cell(row) for cell in columns.values()]
+        table.add_row(*(one_line(each) if isinstance(each, str) else each for each in cells))
     print_table(table) if rows else print(if_none)
 
 
@@ -64,17 +65,38 @@ def plain_table(*columns: str) -> Table:
     return Table(*columns, box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
 
 
-def job_table(jobs: Iterable[Job]) -> Table:
+def job_table(jobs: Iterable[Job], tenants: Mapping[UUID, str] | None = None) -> Table:
+    """With the names of their tenants, if these are given."""
     table = plain_table()
     # Ids are there to be copied: if the table is too wide, other columns are cut.
     table.add_column("id", no_wrap=True, min_width=36)
     table.add_column("status", no_wrap=True, min_width=len("running 1/4"))
     table.add_column("type", no_wrap=True)
-    table.add_column("note")
+    for name in (*(["tenant"] if tenants is not None else []), "age", "took", "note"):
+        table.add_column(name)
     for job in jobs:
         status = Text(f"{job.status} {job.attempts}/{job.max_attempts}", COLOURS[job.status])
-        table.add_row(str(job.id), status, one_line(job.type), one_line(note(job)))
+        tenant = [] if tenants is None else [tenants.get(job.tenant_id, str(job.tenant_id))]
+        age = span(datetime.now(UTC) - job.created_at)
+        table.add_row(str(job.id), status, *map(one_line, [job.type, *tenant, age, took(job), note(job)]))
     return table
+
+
+def took(job: Job) -> str:
+    """How long its last attempt took, or has been running."""
+    if job.started_at is None or job.status == "queued":
+        return ""
+    return span((job.finished_at or datetime.now(UTC)) - job.started_at)
+
+
+def span(time: timedelta) -> str:
+    """In one unit, such as 0.4 s, 12 s, 3 min, 2 h or 5 d."""
+    # The clock of the database may be ahead of ours.
+    seconds = max(time.total_seconds(), 0.0)
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 def one_line(text: str) -> Text:
@@ -132,8 +154,8 @@ def print_attempt(attempt: Mapping[str, Any]) -> None:
     print(f"\nattempt {attempt['number']} {ending} on {fact(attempt['worker_id'])}")
     if attempt["error_code"]:
         print(f"  {fact(attempt['error_code'])}: {fact(attempt['error_message'])}")
-    for name in ("error", "exit_code", "stdout_tail", "stderr_tail", "logs"):
-        if attempt[name] is not None:
+    for name in ("error", "exit_code", "stdout_tail", "stderr_tail", "logs", "exception"):
+        if attempt.get(name) is not None:
             print_lines(name, attempt[name])
 
 
@@ -158,19 +180,6 @@ def fact(value: Any) -> str:
 
 def moment(time: datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S%z}"
-
-
-def printable(text: str) -> str:
-    """One line, without control characters and those that change the direction of writing.
-
-    Everything that others wrote goes through here, so that none of it looks like a line of ours.
-    """
-    return "".join(each if each.isprintable() else escaped(each) for each in text)
-
-
-def escaped(character: str) -> str:
-    code = ord(character)
-    return SHORT.get(character) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")
 
 
 def print_error(message: str, hint: str | None = None) -> None:

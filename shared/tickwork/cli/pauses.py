@@ -1,4 +1,4 @@
-"""The commands that stop jobs from starting: pause, resume, holds."""
+"""The commands that stop jobs from starting: pause, resume, holds, and those for lanes."""
 
 import re
 import shlex
@@ -7,12 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from tickwork.cli import connect
-from tickwork.cli.options import AsJson, DatabaseUrl, Family, Tenant, Type
-from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table, printable
+from tickwork.cli import arguments, connect
+from tickwork.cli.options import AsJson, DatabaseUrl, Family, OfTenant, Tenant, Type
+from tickwork.cli.output import moment, one_line, plain_table, print_json, print_rows, print_table, printable
 from tickwork.errors import InvalidRequest
 
 commands = typer.Typer()
+lanes = typer.Typer(
+    help="List held and limited lanes, or change one.", invoke_without_command=True, rich_markup_mode=None
+)
+commands.add_typer(lanes, name="lanes")
+
+LaneName = Annotated[str, typer.Argument(help="Such as connector:<id>.", metavar="LANE")]
+OfFamily = Annotated[str, typer.Option("--family", help="Such as import.")]
 
 # The database stops counting there.
 MANY = 100
@@ -95,3 +102,75 @@ def in_words(scope: str, tenants: Mapping[str, str]) -> str:
     tenant_id, family, lane = found.groups()
     tenant = f"tenant {tenants.get(tenant_id, tenant_id)}"
     return f"lane {lane} of {tenant} in {family}" if lane else tenant
+
+
+@lanes.callback()
+def list_lanes(
+    context: typer.Context, tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    if context.invoked_subcommand:
+        return
+    client = connect.client(database_url)
+    columns = {
+        "tenant": lambda row: row["tenant"],
+        "family": lambda row: row["family"],
+        "lane": lambda row: row["lane"],
+        "held": lambda row: held_in_words(row),
+        "at once": lambda row: str(row["max_running"] or ""),
+        "per minute": lambda row: str(row["starts_per_minute"] or ""),
+    }
+    rows = client.pauses.lanes(client.tenants.find(tenant) if tenant else None)
+    print_rows(rows, as_json, columns, "No lane is held or limited.")
+
+
+def held_in_words(row: Mapping[str, Any]) -> str:
+    if not row["is_held"]:
+        return ""
+    until = f"until {moment(row['held_until'])}" if row["held_until"] else "until it is released"
+    return f"{until}{': ' if row['reason'] else ''}{row['reason']}"
+
+
+@lanes.command("hold")
+def hold_lane(
+    lane: LaneName,
+    family: OfFamily,
+    tenant: OfTenant,
+    until: Annotated[
+        str | None, typer.Option(help="Such as 2027-01-31T08:00Z or '1 hour'; by default until it is released.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Shown by explanations of why a job is not running.")] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Stop the jobs of a lane from starting."""
+    client = connect.client(database_url)
+    client.job_types.check(family, None)
+    held_until = arguments.point_in_time(client.database, until, "until") or "infinity"
+    client.pauses.hold_lane(family, client.tenants.find(tenant), lane, held_until, reason)
+    print(f"No job of lane {printable(lane)} starts any more; running jobs continue.")
+
+
+@lanes.command("release")
+def release_lane(lane: LaneName, family: OfFamily, tenant: OfTenant, database_url: DatabaseUrl = None) -> None:
+    """Let the jobs of a held lane start again."""
+    client = connect.client(database_url)
+    client.job_types.check(family, None)
+    client.pauses.release_lane(family, client.tenants.find(tenant), lane)
+    print(f"Lane {printable(lane)} is not held.")
+
+
+@lanes.command("limit")
+def limit_lane(
+    lane: LaneName,
+    family: OfFamily,
+    tenant: OfTenant,
+    max_running: Annotated[int | None, typer.Option(min=1, help="How many of its jobs may run at once.")] = None,
+    starts_per_minute: Annotated[int | None, typer.Option(min=1, help="How many may start per minute.")] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Set the limits of a lane; a limit that is left out is lifted."""
+    client = connect.client(database_url)
+    client.job_types.check(family, None)
+    client.pauses.limit_lane(family, client.tenants.find(tenant), lane, max_running, starts_per_minute)
+    limits = {f"{max_running} at once": max_running, f"{starts_per_minute} starts per minute": starts_per_minute}
+    words = " and ".join(limit for limit, value in limits.items() if value)
+    print(f"Lane {printable(lane)} has {f'a limit of {words}' if words else 'no limit'}.")

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,7 @@ from rich.progress import Progress
 from tickwork.cli.document_tables import document_table
 from tickwork.cli.output import as_json as as_text
 from tickwork.cli.output import print_error, print_table, printable
-from tickwork.cli.progress import LOOK_SECONDS, progress_bars
+from tickwork.cli.progress import LOOK_SECONDS, Reason, progress_bars
 from tickwork.client import Client
 from tickwork.errors import Error, InvalidRequest
 from tickwork.tools.vault import open_vault
@@ -36,22 +36,21 @@ def upload(
     check_engine(client, engine, consent)
     for file in files:
         check_file(file)
-    ids: list[UUID] = []
+    jobs: dict[UUID, UUID] = {}
     with progress_bars(as_json) as progress:
         uploads = progress.add_task("uploading", total=len(files))
         try:
             for file in files:
                 document = documents.add(open_vault(vault[0], tenant_id, vault[1]), tenant_id, file)
-                documents.request_extraction(document["id"], engine, consent)
-                ids.append(document["id"])
+                jobs[document["id"]] = documents.request_extraction(document["id"], engine, consent)["job_id"]
                 progress.advance(uploads)
-            is_over = wait_for(client, ids, progress, time.monotonic() + wait_seconds)
+            is_over = wait_for(client, jobs, progress, time.monotonic() + wait_seconds)
         except (KeyboardInterrupt, Error):
-            added = f"{len(ids)} of {len(files)} files were added and are still being processed"
+            added = f"{len(jobs)} of {len(files)} files were added and are still being processed"
             print_error(added, "`tickwork documents` shows their progress.")
             raise
-    rows = {row["id"]: row for row in client.documents.overview(ids=ids, limit=len(ids))}
-    ended = [rows[each] for each in ids]
+    rows = {row["id"]: row for row in client.documents.overview(ids=list(jobs), limit=len(jobs))}
+    ended = [rows[each] for each in jobs]
     if as_json:
         for row in ended:
             print(json.dumps(summary(row), default=as_text))
@@ -91,8 +90,9 @@ def check_engine(client: Client, engine: str, consent: bool) -> None:
         )
 
 
-def wait_for(client: Client, ids: list[UUID], progress: Progress, give_up_at: float) -> bool:
-    """Whether all of them were extracted and classified in time."""
+def wait_for(client: Client, jobs: Mapping[UUID, UUID], progress: Progress, give_up_at: float) -> bool:
+    """Whether all documents were extracted, each by its job, and classified in time; says why, if none of them is."""
+    ids, reason = list(jobs), Reason(client, progress)
     bars = {id: progress.add_task("waiting", total=1.0) for id in ids}
     while True:
         rows = client.documents.overview(ids=ids, limit=len(ids))
@@ -102,6 +102,8 @@ def wait_for(client: Client, ids: list[UUID], progress: Progress, give_up_at: fl
             told = row["progress_message"] or "" if row in waiting else ""
             label = f"{printable(row['name'])[:40]} {printable(told)}"
             progress.update(bars[row["id"]], completed=share, description=label)
+        if waiting and all(row["extraction_status"] == "queued" for row in waiting):
+            reason.tell(jobs[waiting[0]["id"]])
         if not waiting and not client.documents.are_being_classified(ids):
             return True
         if time.monotonic() > give_up_at:

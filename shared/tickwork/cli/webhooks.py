@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from tickwork.cli import arguments, connect
+from tickwork.cli.deliveries import print_deliveries, wait_for_answer
 from tickwork.cli.listen import known_secret, listen_for, listen_with
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import moment, one_line, plain_table, print_json, print_table, printable
@@ -19,7 +20,7 @@ group = typer.Typer(help="List webhook endpoints, or add some.", invoke_without_
 commands.add_typer(group, name="webhooks")
 
 EndpointId = Annotated[str, typer.Argument(help="As `tickwork webhooks` shows it.", metavar="ID")]
-COLOURS = {"delivered": "green", "failed": "red", "pending": "cyan", "active": "green", "disabled": "red"}
+COLOURS = {"active": "green", "disabled": "red"}
 
 
 @group.callback()
@@ -112,7 +113,8 @@ def update(
     if url is not None:
         check_url(url, connect.outbound_policy())
     with told_what_is_wrong():
-        row = connect.client(database_url).webhooks.update(arguments.webhook_id(endpoint_id), *changes)
+        client = connect.client(database_url)
+        row = client.webhooks.update(arguments.endpoint_id(client.database, endpoint_id), *changes)
     print_json(row) if as_json else print(f"{row['id']} is changed, from its next attempt on.")
 
 
@@ -121,14 +123,16 @@ def print_secret(secret: str) -> None:
 
 
 @group.command("test")
-def send_test(endpoint_id: EndpointId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Send a test event to an endpoint, whatever its filters."""
+def send_test(
+    endpoint_id: EndpointId,
+    wait: Annotated[float, typer.Option(min=0, help="How many seconds to wait for the response.")] = 60,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send a test event to an endpoint, whatever its filters, and show how it responds."""
     client = connect.client(database_url)
-    delivery = client.webhooks.test_webhook(arguments.webhook_id(endpoint_id))
-    if as_json:
-        print_json(delivery)
-    else:
-        print(f"The delivery {delivery['id']} is on its way: `tickwork webhooks deliveries {endpoint_id}` shows it.")
+    delivery = client.webhooks.test_webhook(arguments.endpoint_id(client.database, endpoint_id))
+    raise typer.Exit(wait_for_answer(client, delivery["id"], wait, as_json))
 
 
 @group.command("rotate")
@@ -140,7 +144,7 @@ def rotate(
 ) -> None:
     """Give an endpoint a new secret; for a while both are used."""
     client = connect.client(database_url)
-    secret = client.webhooks.rotate(arguments.webhook_id(endpoint_id), timedelta(hours=overlap))
+    secret = client.webhooks.rotate(arguments.endpoint_id(client.database, endpoint_id), timedelta(hours=overlap))
     if as_json:
         print_json({"id": endpoint_id, "secret": secret, "overlap_hours": overlap})
         return
@@ -165,14 +169,14 @@ def disable(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
 
 def change(endpoint_id: str, status: Literal["active", "disabled"], database_url: str | None) -> dict[str, Any]:
     client = connect.client(database_url)
-    return client.webhooks.change(arguments.webhook_id(endpoint_id), status)
+    return client.webhooks.change(arguments.endpoint_id(client.database, endpoint_id), status)
 
 
 @group.command("remove")
 def remove(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
     """Delete an endpoint, its secrets and its deliveries."""
     client = connect.client(database_url)
-    print(f"{client.webhooks.remove(arguments.webhook_id(endpoint_id))['id']} is gone.")
+    print(f"{client.webhooks.remove(arguments.endpoint_id(client.database, endpoint_id))['id']} is gone.")
 
 
 @group.command("deliveries")
@@ -187,22 +191,8 @@ def deliveries(
     if status not in (None, "pending", "delivered", "failed"):
         raise InvalidRequest(f"status: there is no status {status!r}", hint="Use pending, delivered or failed.")
     client = connect.client(database_url)
-    rows = client.webhooks.deliveries(arguments.webhook_id(endpoint_id) if endpoint_id else None, status, limit)
-    if as_json:
-        print_json(rows)
-        return
-    table = plain_table("id", "status", "event", "attempts", "answer", "ms", "note")
-    for row in rows:
-        table.add_row(
-            str(row["id"]),
-            Text(row["status"], COLOURS[row["status"]]),
-            one_line(row["event_type"]),
-            str(row["attempts"]),
-            str(row["http_status"] or ""),
-            str(row["latency_ms"] or ""),
-            one_line(row["error_message"] or ""),
-        )
-    print_table(table) if rows else print("No deliveries.")
+    endpoint = arguments.endpoint_id(client.database, endpoint_id) if endpoint_id else None
+    print_deliveries(client.webhooks.deliveries(endpoint, status, limit), as_json)
 
 
 @group.command("redeliver")
@@ -218,12 +208,13 @@ def redeliver(
     """Repeat one delivery, or all that failed since a time."""
     client = connect.client(database_url)
     if since is None:
-        delivery = client.webhooks.redeliver_webhook(arguments.webhook_id(id))
+        delivery = client.webhooks.redeliver_webhook(arguments.delivery_id(client.database, id))
         print(f"The delivery {delivery['id']} is pending again.")
         return
     at = arguments.point_in_time(client.database, since, "--since")
     assert at is not None
-    count = client.webhooks.redeliver_webhooks(arguments.webhook_id(id), at, only_failed=not all)
+    endpoint = arguments.endpoint_id(client.database, id)
+    count = client.webhooks.redeliver_webhooks(endpoint, at, only_failed=not all)
     print(f"{count} deliveries are pending again.{' There may be more.' if count == 10_000 else ''}")
 
 

@@ -1,10 +1,11 @@
-"""Jobs: one method per SQL function, with the same name, and two that read a job's rows."""
+"""Jobs: one method per SQL function, with the same name, and some that read a job's rows."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain, repeat
 from typing import Any, Unpack
 from uuid import UUID
 
@@ -15,14 +16,14 @@ from tickwork.database.call import call
 from tickwork.database.connection import Database
 from tickwork.database.json_text import as_given
 from tickwork.database.listener import listening
-from tickwork.errors import NoSuchJob, NotFinished
+from tickwork.errors import NoSuchJob
 from tickwork.jobs.outcomes import Json
 from tickwork.jobs.rows import Changed, EnqueuedJob, Job, Receipt
 
 Time = datetime | str | None
 
-# How often a job that is waited for is read, in case nothing is announced.
-LOOK_SECONDS = 3.0
+# How long to wait before a job that is followed is read again, in case nothing is announced; the last one from then on.
+LOOK_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0, 2.0)
 
 
 class Jobs:
@@ -151,18 +152,27 @@ class Jobs:
         query = "select * from public.job_attempts where job_id = %(job_id)s order by number"
         return self._database.rows(query, {"job_id": job_id})
 
-    def wait_for_job(self, job_id: UUID | str, timeout_seconds: float = 60.0) -> Job:
-        """The job once it has ended: immediately if it was enqueued with notify, otherwise within a few seconds."""
+    def exceptions(self, job_id: UUID | str) -> dict[int, str]:
+        """For the operator: the exceptions that ended its attempts, by the numbers of these."""
+        query = "select number, exception from tickwork.exceptions where job_id = %(job_id)s order by number"
+        return {row["number"]: row["exception"] for row in self._database.rows(query, {"job_id": job_id})}
+
+    def follow(self, job_id: UUID | str, timeout_seconds: float = 60.0) -> Iterator[Job]:
+        """The job as it is, again and again, until it has ended or the time is over.
+
+        Its end is seen at once if it was enqueued with notify, and within two seconds otherwise.
+        """
         give_up_at = time.monotonic() + timeout_seconds
+        pauses = chain(LOOK_SECONDS, repeat(LOOK_SECONDS[-1]))
         # Listens before it reads: if the job ends in between, that is announced.
         with listening(self._database, "tickwork_done") as listener:
-            while (job := self.get(job_id)).finished_at is None:
+            for pause in pauses:
+                job = self.get(job_id)
+                yield job
                 seconds_left = give_up_at - time.monotonic()
-                if seconds_left <= 0:
-                    hint = f"`tickwork job {job_id}` says why. Wait longer with timeout_seconds."
-                    raise NotFinished(f"job {job_id} is still {job.status} after {timeout_seconds:g} s", hint=hint)
-                listener.wait_for(str(job.id), min(seconds_left, LOOK_SECONDS))
-        return job
+                if job.finished_at is not None or seconds_left <= 0:
+                    return
+                listener.wait_for(str(job.id), min(seconds_left, pause))
 
     def _changed(self, function: str, /, *, repeatable: bool = True, **arguments: Any) -> Job:
         (row,) = call(self._database, function, repeatable=repeatable, **arguments)

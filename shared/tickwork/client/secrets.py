@@ -1,5 +1,6 @@
 """Secrets of tenants, as the service manages them. Their owner is what they belong to: tenant or connector:<id>."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -8,7 +9,11 @@ from psycopg.rows import DictRow
 from tickwork.database.connection import Connection, Database
 from tickwork.tools.secrets import SecretStore
 
-STORE = "select tickwork.store_secret(%(tenant_id)s, %(owner)s, %(name)s, %(value)s, %(is_sealed)s, %(expires_at)s)"
+STORE = """
+    select tickwork.store_secret(
+      %(tenant_id)s, %(owner)s, %(name)s, %(value)s, %(is_sealed)s, %(expires_at)s, %(hosts)s
+    )
+"""
 
 
 class Secrets:
@@ -16,13 +21,22 @@ class Secrets:
         self._database = database
         self._store = store
 
-    def store(self, tenant_id: UUID, owner: str, name: str, value: str, expires_at: datetime | None = None) -> None:
-        """Store a secret, replacing one with the same name."""
-        self._database.rows(STORE, self._store.row(tenant_id, owner, name, value, expires_at))
+    def store(
+        self,
+        tenant_id: UUID,
+        owner: str,
+        name: str,
+        value: str,
+        expires_at: datetime | None = None,
+        hosts: Sequence[str] = (),
+    ) -> None:
+        """Store a secret, replacing one with the same name. The hosts are shown where it is listed."""
+        row = self._store.row(tenant_id, owner, name, value, expires_at)
+        self._database.rows(STORE, {**row, "hosts": list(hosts)})
 
     def store_within(self, connection: Connection, tenant_id: UUID, owner: str, name: str, value: str) -> None:
         """The same, in an open transaction."""
-        connection.execute(STORE, self._store.row(tenant_id, owner, name, value))
+        connection.execute(STORE, {**self._store.row(tenant_id, owner, name, value), "hosts": []})
 
     def set_aside(
         self, connection: Connection, tenant_id: UUID, owner: str, name: str, new_name: str, overlap: timedelta
@@ -34,7 +48,7 @@ class Secrets:
         )
 
     def overview(self, tenant_id: UUID, owner: str) -> list[DictRow]:
-        """Names and times; the values cannot be read."""
+        """Names, hosts and times; the values cannot be read."""
         query = "select * from tickwork.list_secrets(%(tenant_id)s, %(owner)s)"
         return self._database.rows(query, {"tenant_id": tenant_id, "owner": owner})
 

@@ -1,4 +1,4 @@
-"""Tenants: the rows of `organizations`."""
+"""Tenants: the rows of `organizations`, or of the application's own table of tenants."""
 
 from uuid import UUID
 
@@ -13,9 +13,10 @@ class Tenants:
         self._database = database
 
     def overview(self) -> list[DictRow]:
-        return self._database.rows("select id, name from public.organizations order by name, id", {})
+        return self._database.rows("select id, name from tickwork.organizations order by name, id", {})
 
     def add(self, name: str) -> DictRow:
+        check_ours(self._database, "organizations", "tenants")
         if not name.strip():
             raise InvalidRequest("name: must not be empty")
         if self._database.rows("select from public.organizations where name = %(name)s", {"name": name}):
@@ -29,7 +30,7 @@ class Tenants:
 
     def find(self, name_or_id: str) -> UUID:
         """The id of the only tenant with this id or name."""
-        known = "select id from public.organizations where name = %(given)s or id::text = lower(%(given)s)"
+        known = "select id from tickwork.organizations where name = %(given)s or id::text = lower(%(given)s)"
         rows = self._database.rows(known, {"given": name_or_id})
         if len(rows) != 1:
             what = f"{len(rows)} tenants are named" if rows else "there is no tenant"
@@ -37,3 +38,33 @@ class Tenants:
             raise InvalidRequest(f"tenant: {what} {name_or_id!r}", hint=hint)
         id: UUID = rows[0]["id"]
         return id
+
+
+def check_ours(database: Database, table: str, what: str) -> None:
+    """Refuse to change the application's own table, which the view of tickwork was made for by `tickwork migrate`."""
+    (row,) = database.rows(KEPT_IN, {"view": f"tickwork.{table}"})
+    if not row["is_ours"]:
+        hint = f"Change {row['kept_in']} as your application does."
+        raise InvalidRequest(f"the {what} of this database are the application's, in {row['kept_in']}", hint=hint)
+
+
+# Every table of ours is guarded by a policy of this name.
+KEPT_IN = """
+    select
+      format('%%I.%%I', pg_class.relnamespace::regnamespace, pg_class.relname) as kept_in,
+      exists (
+        select
+        from pg_catalog.pg_policy
+        where pg_policy.polrelid = pg_class.oid
+          and pg_policy.polname in ('members_reach_their_own', 'members_see_their_tenants')
+      ) as is_ours
+    from pg_catalog.pg_class
+    where pg_class.oid in (
+      select pg_depend.refobjid
+      from pg_catalog.pg_rewrite
+      join pg_catalog.pg_depend on pg_depend.objid = pg_rewrite.oid
+      where pg_rewrite.ev_class = %(view)s::regclass
+        and pg_depend.refclassid = 'pg_catalog.pg_class'::regclass
+        and pg_depend.refobjid <> pg_rewrite.ev_class
+    )
+"""

@@ -28,9 +28,16 @@ class Webhooks:
         """Endpoints, the oldest first."""
         return self._database.rows(ENDPOINTS, {"tenant_id": tenant_id})
 
-    def deliveries(self, endpoint_id: UUID | None = None, status: str | None = None, limit: int = 50) -> list[DictRow]:
-        """Deliveries with the types of their events, the newest first."""
-        return self._database.rows(DELIVERIES, {"endpoint_id": endpoint_id, "status": status, "limit": limit})
+    def deliveries(
+        self,
+        endpoint_id: UUID | None = None,
+        status: str | None = None,
+        limit: int = 50,
+        delivery_id: UUID | None = None,
+    ) -> list[DictRow]:
+        """Deliveries with their endpoints, events and what only the operator may read, the newest first."""
+        given = {"endpoint_id": endpoint_id, "status": status, "limit": limit, "delivery_id": delivery_id}
+        return self._database.rows(DELIVERIES, given)
 
     def add(
         self,
@@ -149,10 +156,23 @@ ENDPOINTS = """
     order by webhook_endpoints.created_at, webhook_endpoints.id
 """
 DELIVERIES = """
-    select webhook_deliveries.*, events.type as event_type
+    select
+      webhook_deliveries.*, events.type as event_type, webhook_endpoints.url, latest.exception,
+      coalesce(jobs.attempts > 0 and jobs.status <> 'running', false) as has_been_tried
     from public.webhook_deliveries
     join public.events on events.id = webhook_deliveries.event_id
+    join public.webhook_endpoints on webhook_endpoints.id = webhook_deliveries.webhook_endpoint_id
+    left join public.jobs on jobs.id = webhook_deliveries.job_id
+    left join lateral (
+      select exceptions.exception
+      from tickwork.exceptions
+      where exceptions.job_id = webhook_deliveries.job_id
+        and webhook_deliveries.status <> 'delivered'
+      order by exceptions.number desc
+      limit 1
+    ) as latest on true
     where (%(endpoint_id)s::uuid is null or webhook_deliveries.webhook_endpoint_id = %(endpoint_id)s)
+      and (%(delivery_id)s::uuid is null or webhook_deliveries.id = %(delivery_id)s)
       and (%(status)s::text is null or webhook_deliveries.status = %(status)s)
     order by webhook_deliveries.created_at desc, webhook_deliveries.id
     limit %(limit)s

@@ -32,6 +32,8 @@ class Failed:
     message: str
     retryable: bool = True
     delay: float | None = None
+    # What only the operator may read.
+    exception: str | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tickwork.errors import JobError, LeaseLost, NotYet, Permanent, Retryable, Unavailable
 from tickwork.jobs.handler import Tools
 from tickwork.jobs.outcomes import Failed, Json, Lost, Outcome, Released
-from tickwork.logs import log_exception, text_of
+from tickwork.logs import exception_text, log_exception, text_of
 from tickwork.queue import Queue
 from tickwork.runtime.lease import Lease
 
@@ -117,11 +117,11 @@ def outcome_of(error: BaseException) -> Outcome:
         case NotYet():
             return Released(error.delay)
         case Permanent():
-            return Failed(error.code, text_of(error), retryable=False)
+            return Failed(error.code, text_of(error), retryable=False, exception=told_to_operator(error))
         case Retryable():
-            return Failed(error.code, text_of(error), delay=error.delay)
+            return Failed(error.code, text_of(error), delay=error.delay, exception=told_to_operator(error))
         case JobError():
-            return Failed(error.code, text_of(error))
+            return Failed(error.code, text_of(error), exception=told_to_operator(error))
         case LeaseLost():
             return Lost()
         case Unavailable():
@@ -129,4 +129,12 @@ def outcome_of(error: BaseException) -> Outcome:
         case _:
             # Nobody wrote its text for the tenant: it may hold a path, a query or a secret.
             log_exception("handler_raised", error)
-            return Failed("UNEXPECTED", f"{type(error).__name__} in the handler: the log of its function has more")
+            words = f"{type(error).__name__} in the handler. The operator sees more with `tickwork job ID --operator`"
+            return Failed("UNEXPECTED", words, exception=exception_text(error))
+
+
+def told_to_operator(error: JobError) -> str | None:
+    """What there is to know beyond its message, which the tenant reads."""
+    if error.for_operator is None and error.__cause__ is not None:
+        return exception_text(error)
+    return error.for_operator

@@ -124,6 +124,8 @@ def encoded_outcome(attempt: Attempt, outcome: Outcome) -> Json:
             encoded["error"] = {"code": outcome.code, "message": presentable(outcome.message)}
             encoded["retryable"] = outcome.retryable
             encoded["retry_after_seconds"] = None if outcome.delay is None else bounded_delay(outcome.delay)
+            if outcome.exception is not None:
+                encoded["exception"] = presentable(outcome.exception)
         case Released():
             return {**encoded, "status": "released", "delay_seconds": bounded_delay(outcome.delay)}
         case Lost():

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from tests.servers.cloud import Cloud
-from tests.world.office import Office
+from tests.world.office import PREFIXES, Office
 from tickwork.jobs.rows import Job
 from tickwork.tools.channel_tokens import channel_token
 
@@ -65,4 +65,21 @@ def test_without_a_secret_nothing_is_subscribed_to(
     job = run(office, "watch_connector", office.connect("onedrive", watch_url=URL + "onedrive"))
 
     assert (job.status, job.error_code) == ("failed", "PROVIDER_NOT_SET_UP")
+
+
+@pytest.mark.parametrize("provider", PREFIXES)
+def test_what_the_operator_has_to_set_is_named(
+    office: Office, clouds: dict[str, Cloud], monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    id, secret, _ = (f"TICKWORK_{name}" for name in PREFIXES[provider].split())
+    connector = office.connect(provider)
+
+    monkeypatch.delenv(secret)
+    without_secret = run(office, "check_connector", connector)
+    monkeypatch.delenv(id)
+    without_both = run(office, "check_connector", connector)
+
+    assert (without_secret.error_code, without_both.error_code) == ("PROVIDER_NOT_SET_UP",) * 2
+    assert str(without_secret.error_message).endswith(f": {secret} must be set")
+    assert str(without_both.error_message).endswith(f": {id} and {secret} must be set")
     assert clouds["onedrive"].asked == []

@@ -50,7 +50,7 @@ def open_dropbox(connector_id: UUID, tools: Tools, settings: Settings) -> Provid
 
     own = own_server(settings.dropbox_url)
     api, content = own or dropbox.API, own or dropbox.CONTENT
-    client = Client(*registered(settings.dropbox_app_key, settings.dropbox_app_secret), api + dropbox.RENEWAL_PATH)
+    client = Client(*registered(settings, "dropbox_app_key", "dropbox_app_secret"), api + dropbox.RENEWAL_PATH)
     tokens = tokens_of(connector_id, tools, settings, client)
     return dropbox.Dropbox(Remote(tokens, policy_of(settings), (api, content), dropbox.error_of), api, content)
 
@@ -60,7 +60,7 @@ def open_onedrive(connector_id: UUID, tools: Tools, settings: Settings) -> Provi
 
     own = own_server(settings.microsoft_url)
     api, login = own or onedrive.API, own or onedrive.LOGIN
-    registration = registered(settings.microsoft_client_id, settings.microsoft_client_secret)
+    registration = registered(settings, "microsoft_client_id", "microsoft_client_secret")
     renewals = login + onedrive.RENEWAL_PATH.format(tenant=settings.microsoft_tenant)
     tokens = tokens_of(connector_id, tools, settings, Client(*registration, renewals))
     return onedrive.OneDrive(Remote(tokens, policy_of(settings), (api,), onedrive.error_of), api)
@@ -71,7 +71,7 @@ def open_gdrive(connector_id: UUID, tools: Tools, settings: Settings) -> Provide
 
     own = own_server(settings.google_url)
     api, login, exports = own or gdrive.API, own or gdrive.LOGIN, own or gdrive.EXPORTS_AT
-    registration = registered(settings.google_client_id, settings.google_client_secret)
+    registration = registered(settings, "google_client_id", "google_client_secret")
     tokens = tokens_of(connector_id, tools, settings, Client(*registration, login + gdrive.RENEWAL_PATH))
     return gdrive.GoogleDrive(Remote(tokens, policy_of(settings), (api, exports), gdrive.error_of), api)
 
@@ -80,10 +80,12 @@ def tokens_of(connector_id: UUID, tools: Tools, settings: Settings, client: Clie
     return Tokens(tools, SecretStore(settings.secret_key), connector_id, client, policy_of(settings))
 
 
-def registered(id: str | None, secret: str | None) -> tuple[str, str]:
-    if not id or not secret:
-        raise NotSetUp("The operator has not registered an app with this provider")
-    return id, secret
+def registered(settings: Settings, id: str, secret: str) -> tuple[str, str]:
+    """The operator's app at the provider, from the settings of these names."""
+    values = {name: getattr(settings, name) for name in (id, secret)}
+    if missing := " and ".join(f"TICKWORK_{name.upper()}" for name, value in values.items() if not value):
+        raise NotSetUp(f"The operator has not registered an app with this provider: {missing} must be set")
+    return values[id], values[secret]
 
 
 def own_server(url: str | None) -> str | None:

@@ -188,7 +188,9 @@ def judged(reply: Reply) -> tuple[Verdict, JobError | None]:
     if status is None:
         assert reply.note is not None
         # Also for an address that is not allowed: the DNS entry may be wrong only for now.
-        return "down", Retryable(str(reply.note), code=reply.note.code)
+        error = Retryable(str(reply.note), code=reply.note.code)
+        error.for_operator = reply.note.for_operator
+        return "down", error
     code, said = f"HTTP_{status}", f"The endpoint responded with {status}"
     if 200 <= status < 300:
         return "delivered", None

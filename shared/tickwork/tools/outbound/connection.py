@@ -71,16 +71,22 @@ def connected(
     """Raises Blocked, before anything is sent to anyone, unless every address of the host is permitted."""
     soon = time_limit.within(connect_seconds)
     if url.scheme == "http" and not policy.allow_http:
-        raise Blocked()
+        raise Blocked("Plain http is not allowed. TICKWORK_OUTBOUND_HTTP=true allows it")
     addresses = [url.address] if url.address else _look_up(url, soon, resolve)
     if not addresses or not all(policy.permits(address, url.port) for address in addresses):
-        raise Blocked()
+        raise Blocked(_forbidden(url, policy, addresses))
     with _dial_one(addresses[:MAX_DIALLED], url.port, soon) as plain:
         if url.scheme == "http":
             yield Wire(plain, time_limit)
             return
         with _encrypted(plain, url, policy, soon) as encrypted:
             yield Wire(encrypted, time_limit)
+
+
+def _forbidden(url: Url, policy: Policy, addresses: Sequence[Address]) -> str:
+    closed = [str(address) for address in addresses if not policy.permits(address, url.port)]
+    where = f"{', '.join(closed) or 'no address'}, port {url.port}"
+    return f"{url.host} is at {where}, which may not be called. TICKWORK_OUTBOUND_ALLOW opens networks"
 
 
 def _look_up(url: Url, time_limit: TimeLimit, resolve: Resolve) -> list[Address]:
@@ -101,14 +107,14 @@ def _look_up(url: Url, time_limit: TimeLimit, resolve: Resolve) -> list[Address]
     except Empty:
         raise TimeoutError from None
     if isinstance(answer, Exception):
-        raise _unresolved(answer)
+        raise _unresolved(url, answer)
     return answer
 
 
-def _unresolved(error: Exception) -> Exception:
+def _unresolved(url: Url, error: Exception) -> Exception:
     # Were a missing name told from a private one, a tenant could list the names of our network.
     if not isinstance(error, OSError) or (isinstance(error, socket.gaierror) and error.errno in NO_SUCH_NAME):
-        return Blocked()
+        return Blocked(f"The name {url.host} cannot be resolved: {error}")
     return Unreachable("The host's name cannot be looked up now. Check its name servers.", code="NAME_NOT_RESOLVED")
 
 

@@ -13,11 +13,12 @@ class Blocked(Permanent):
 
     code = "ADDRESS_BLOCKED"
 
-    def __init__(self) -> None:
+    def __init__(self, for_operator: str | None = None) -> None:
         super().__init__(
             "This address is not allowed. Give the https URL of a public host that exists, with a path in plain ASCII, "
             "on a usual port and without credentials."
         )
+        self.for_operator = for_operator
 
 
 class TooLarge(Permanent):
