@@ -32,6 +32,7 @@ from tickwork.runtime.attempt import Attempt
 from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.run import run as run_attempt
+from tickwork.runtime.settle import settle_outcome
 from tickwork.runtime.work import work
 from tickwork.runtime.worker_thread import WorkerThread
 from tickwork.tools.outbound.errors import Blocked
@@ -725,6 +726,20 @@ class TestATransactionThatHangs:
 
         assert report.ended == {"released": 1}
         assert (world.reload(job).status, world.reload(job).attempts) == ("queued", 0)
+
+
+def test_writes_that_were_broken_off_do_not_settle_the_job(world: World) -> None:
+    job = world.running_job()
+    attempt = Attempt(world.queue, job)
+
+    def be_abandoned(connection: Connection) -> None:
+        attempt.lease.give_up()
+        raise RuntimeError("broken off")
+
+    settled = settle_outcome(attempt, Done(writes=[be_abandoned]), Deadline(60, 1))
+
+    assert settled[1] == "lost"
+    assert world.reload(job).status == "running"
 
 
 def test_a_transaction_within_a_transaction_is_refused_at_once(world: World) -> None:

@@ -39,7 +39,7 @@ class Lease:
         # The transactions that are open under it. Neither a list nor a lock of its own: the garbage collector would run
         # half as often again.
         self._open: tuple[Breakable, ...] = ()
-        self._is_given_up = False
+        self.is_given_up = False
 
     def beat_is_due(self, has_news: bool) -> bool:
         passed = time.monotonic() - self._last_beat
@@ -82,7 +82,7 @@ class Lease:
     def give_up(self) -> None:
         """End the transactions that are open, and open no more: the job is settled without its handler."""
         with OPENING:
-            self._is_given_up = True
+            self.is_given_up = True
         for transaction in self._open:
             transaction.break_off()
 
@@ -93,7 +93,7 @@ class Lease:
 
     def _begin(self, transaction: Breakable) -> None:
         with OPENING:
-            if self._is_given_up:
+            if self.is_given_up:
                 raise LeaseLost("this attempt was abandoned")
             self._open = (*self._open, transaction)
 

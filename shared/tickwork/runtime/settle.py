@@ -80,6 +80,9 @@ def write(attempt: Attempt, outcome: Outcome) -> tuple[Outcome, str]:
     except Exception as error:
         if not isinstance(outcome, Done):
             raise
+        # The writes failed because they were broken off: how the attempt ends is written by whoever did that.
+        if attempt.lease.is_given_up:
+            raise LeaseLost("this attempt was abandoned") from error
         return write(attempt, outcome_of_refusal(error))
 
 
