@@ -64,7 +64,6 @@ begin
       progress = 1,
       error_code = null,
       error_message = null,
-      lease_token = null,
       lease_expires_at = null,
       updated_at = now_at,
       finished_at = now_at
@@ -127,7 +126,6 @@ begin
     progress = 1,
     error_code = null,
     error_message = null,
-    lease_token = null,
     lease_expires_at = null,
     updated_at = now_at,
     finished_at = now_at

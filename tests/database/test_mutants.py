@@ -647,6 +647,22 @@ MUTANTS = [
         test_manage_many.test_a_job_that_somebody_else_is_changing_is_skipped,
     ),
     Mutant(
+        "an edit that takes the job from its worker",
+        "tickwork.note_edit",
+        "and new.status <> 'running'",
+        "",
+        test_lease.test_what_is_done_by_hand_leaves_the_job_to_its_worker,
+        ("update jobs set priority = 9, lane = 'a', max_attempts = 7",),
+    ),
+    Mutant(
+        "a rebuild that takes the jobs from their workers",
+        "tickwork.rebuild_queue",
+        "delete from tickwork.leases\n  where not exists",
+        "delete from tickwork.leases\n  where true or not exists",
+        test_lease.test_what_is_done_by_hand_leaves_the_job_to_its_worker,
+        ("select rebuild_queue()",),
+    ),
+    Mutant(
         "jobs lost by the rebuild",
         "tickwork.follow_jobs",
         "perform tickwork.file_again(",

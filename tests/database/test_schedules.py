@@ -129,9 +129,9 @@ POPULATE = """
       from (values ('wave_hand', null), ('wave_hand', null), ('greet_person', 'lane'), ('greet_person', 'free'),
         ('greet_person', 'free')) as more(type, lane);
       return ids || (
-        select jsonb_object_agg(name, lease_token)
+        select jsonb_object_agg(name, token)
         from (values ('token', 'running'), ('expired_token', 'expired'), ('lane_token', 'in_lane')) as known(name, job)
-        join jobs on jobs.id = (ids ->> job)::uuid
+        join tickwork.leases on leases.job_id = (ids ->> job)::uuid
       );
     end
     $$
@@ -206,9 +206,9 @@ class Scene:
                 claimed += [(job["id"], job["lease_token"]) for job in json.loads(outcome.rows[0][1])]
         if len({id for id, _ in claimed}) < len(claimed):
             yield f"a job was claimed twice: {claimed}"
-        tokens = {str(row["id"]): str(row["lease_token"]) for row in self.world.rows("select * from jobs")}
+        tokens = {str(row["job_id"]): str(row["token"]) for row in self.world.rows("select * from tickwork.leases")}
         if "delete the tenant" not in names:
-            yield from (f"job {id} is not held under {token}" for id, token in claimed if tokens[id] != token)
+            yield from (f"job {id} is not held under {token}" for id, token in claimed if tokens.get(id) != token)
 
     def endings(self, names: Sequence[str], outcomes: Sequence[Outcome]) -> Iterator[str]:
         """Of those who settle the same lease one succeeds."""

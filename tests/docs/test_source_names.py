@@ -15,6 +15,7 @@ STATUSES = {
 NAMES = """
     select table_name from information_schema.tables where table_schema = 'public'
     union select table_name || '.' || column_name from information_schema.columns where table_schema = 'public'
+    union select concat_ws('.', table_schema, table_name, column_name) from information_schema.columns
     union select proname from pg_proc where pronamespace = 'public'::regnamespace
     union select key from job_types
 """

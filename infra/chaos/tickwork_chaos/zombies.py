@@ -2,10 +2,10 @@
 
 # Where each token ended: an effect under it that comes later was written by somebody who had lost the job.
 ENDS = """
-    select old_token as token, min(step) as step
-    from storm.history
-    where old_token is not null and new_token is distinct from old_token
-    group by old_token
+    select token, min(step) as step
+    from storm.tokens
+    where is_over
+    group by token
 """
 
 ZOMBIE_EFFECTS = f"""
