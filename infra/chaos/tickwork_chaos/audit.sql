@@ -18,7 +18,6 @@ create table storm.history (
   new_status text,
   old_attempts integer,
   new_attempts integer,
-  old_expires_at timestamptz,
   error_code text,
   attempt_of_outcome integer
 );
@@ -31,12 +30,12 @@ set search_path = ''
 as $$
 begin
   insert into storm.history (
-    job_id, tenant_id, type, lane, dedupe_key, old_status, new_status, old_attempts, new_attempts, old_expires_at,
-    error_code, attempt_of_outcome
+    job_id, tenant_id, type, lane, dedupe_key, old_status, new_status, old_attempts, new_attempts, error_code,
+    attempt_of_outcome
   )
   values (
     new.id, new.tenant_id, new.type, new.lane, new.dedupe_key, old.status, new.status, old.attempts, new.attempts,
-    old.lease_expires_at, new.error_code,
+    new.error_code,
     -- The handlers say in their results and errors which attempt they were.
     case
       when new.status = 'done' then (new.result ->> 'attempt')::integer
@@ -66,6 +65,7 @@ create table storm.tokens (
   transaction xid8 not null default pg_current_xact_id(),
   job_id uuid not null,
   token uuid not null,
+  expires_at timestamptz not null,
   is_over boolean not null
 );
 
@@ -77,11 +77,11 @@ set search_path = ''
 as $$
 begin
   if tg_op <> 'INSERT' then
-    insert into storm.tokens (job_id, token, is_over) values (old.job_id, old.token, true);
+    insert into storm.tokens (job_id, token, expires_at, is_over) values (old.job_id, old.token, old.expires_at, true);
   end if;
 
   if tg_op <> 'DELETE' then
-    insert into storm.tokens (job_id, token, is_over) values (new.job_id, new.token, false);
+    insert into storm.tokens (job_id, token, expires_at, is_over) values (new.job_id, new.token, new.expires_at, false);
   end if;
 
   return null;

@@ -58,7 +58,7 @@ SQL_MUTANTS = (
             (
                 "tickwork.reap",
                 "perform tickwork.note_end(tickwork.settle(expired));",
-                """perform pg_sleep(0.5);
+                """perform pg_sleep(3);
                 expired.tokens := array(
                   select leases.token from unnest(expired.ids) as listed(id)
                   left join tickwork.leases on leases.job_id = listed.id order by listed.id
