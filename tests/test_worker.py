@@ -225,13 +225,13 @@ def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_d
 
 
 def test_a_job_that_cannot_be_read_does_not_end_the_worker(typed: World, tmp_path: Path) -> None:
-    # Past the checks, as no client can: a date that Python has no word for.
+    # Past the checks, as no client can: a number that Python refuses to read.
     poison = typed.job("quick", max_attempts=1)
-    typed.run("update jobs set run_at = '4000-01-01 BC'")
-    typed.run("update jobs set created_at = '4000-01-01 BC'")
-    healthy = typed.job("quick")
+    typed.run("update jobs set payload = jsonb_build_object('number', repeat('9', 5000)::numeric)")
 
     with worker(typed, tmp_path) as process:
+        until(lambda: typed.value("select status = 'running' from jobs where id = %s", poison.id))
+        healthy = typed.job("quick")
         until(lambda: typed.reload(healthy).status == "done")
 
         assert process.stop() == 0

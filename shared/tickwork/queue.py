@@ -39,7 +39,7 @@ class Queue:
 
     def claim_next_job(
         self, family: str, lease_seconds: int | None = None, types: Iterable[str] | None = None
-    ) -> Job | None:
+    ) -> ClaimedJob | None:
         """The next due job of the types that the caller has handlers for; None means all types."""
         rows = call(
             self.database,
@@ -49,11 +49,11 @@ class Queue:
             lease_seconds=lease_seconds or self.lease_seconds,
             types=as_list(types),
         )
-        return job_of(rows[0]) if rows else None
+        return next(iter(claimed_jobs(rows)), None)
 
     def claim_jobs(
         self, family: str, max_jobs: int, lease_seconds: int | None = None, types: Iterable[str] | None = None
-    ) -> list[Job]:
+    ) -> list[ClaimedJob]:
         rows = call(
             self.database,
             "claim_jobs",
@@ -63,7 +63,7 @@ class Queue:
             lease_seconds=lease_seconds or self.lease_seconds,
             types=as_list(types),
         )
-        return [job_of(row) for row in rows]
+        return claimed_jobs(rows)
 
     def heartbeat_job(self, job: ClaimedJob, progress: float | None = None, message: str | None = None) -> bool:
         """Extend the lease; True if cancel was requested."""
@@ -206,11 +206,19 @@ class SettleAndClaim:
 
 
 def lease_of(job: ClaimedJob) -> dict[str, Any]:
-    return {"job_id": str(job.id), "lease_token": job.lease_token and str(job.lease_token)}
+    return {"job_id": str(job.id), "lease_token": str(job.lease_token)}
+
+
+def claimed_jobs(rows: list[DictRow]) -> list[ClaimedJob]:
+    if not rows:
+        return []
+    # Imported late: a wake-up that finds nothing due does not need pydantic.
+    from tickwork.jobs.rows import ClaimedJob
+
+    return [ClaimedJob(**row) for row in rows]
 
 
 def job_of(row: Mapping[str, Any]) -> Job:
-    # Imported late: a wake-up that finds nothing due does not need pydantic.
     from tickwork.jobs.rows import Job
 
     return Job(**row)

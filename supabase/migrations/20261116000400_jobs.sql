@@ -13,7 +13,6 @@ create table public.jobs (
   run_at timestamptz not null default clock_timestamp(),
   attempts integer not null default 0,
   max_attempts integer not null,
-  lease_token uuid,
   lease_expires_at timestamptz,
   lease_seconds integer,
   timeout_seconds integer,
@@ -50,7 +49,6 @@ comment on table public.jobs is
   'The jobs, for everybody to read. Clients insert; every other change goes through a function.';
 comment on column public.jobs.run_at is 'The job does not start before this time. A retry moves it.';
 comment on column public.jobs.attempts is 'Counted at the claim, so that a crash counts too.';
-comment on column public.jobs.lease_token is 'The fence: new for every claim, required by every later call.';
 comment on column public.jobs.lease_seconds is 'What a heartbeat extends the lease by.';
 comment on column public.jobs.timeout_seconds is
   'How long the handler may run, as set by the type at the time of the claim.';

@@ -99,7 +99,7 @@ begin
     job_type
   );
 
-  perform tickwork.check_state(new.status, new.lease_token, new.lease_expires_at, new.finished_at);
+  perform tickwork.check_state(new.status, new.lease_expires_at, new.finished_at);
   return new;
 end
 $$;
@@ -155,7 +155,6 @@ comment on function tickwork.take_keys is
 
 create function tickwork.check_state(
   state text,
-  lease_token uuid,
   lease_expires_at timestamptz,
   finished_at timestamptz
 )
@@ -165,19 +164,17 @@ immutable
 as $$
 begin
   if not (case check_state.state
-    when 'queued' then check_state.lease_token is null and check_state.finished_at is null
-    when 'running' then
-      check_state.lease_token is not null
-      and check_state.lease_expires_at is not null
-      and check_state.finished_at is null
+    when 'queued' then check_state.lease_expires_at is null and check_state.finished_at is null
+    when 'running' then check_state.lease_expires_at is not null and check_state.finished_at is null
     else
       check_state.state in ('done', 'failed', 'dead', 'cancelled')
-      and check_state.lease_token is null
+      and check_state.lease_expires_at is null
       and check_state.finished_at is not null
   end) then
     raise exception 'status: % does not match the other columns', quote_nullable(check_state.state)
       using errcode = 'check_violation',
-        hint = 'A running job has a lease_token; a done, failed, dead or cancelled job has a finished_at.';
+        hint = 'A running job, and no other, has a lease_expires_at; a done, failed, dead or cancelled job has a '
+          'finished_at.';
   end if;
 end
 $$;

@@ -99,6 +99,7 @@ as $$
 declare
   now_at constant timestamptz := clock_timestamp();
   ends_at constant timestamptz := now_at + make_interval(secs => start_job.lease_seconds);
+  token constant uuid := gen_random_uuid();
   started tickwork.claimed_job;
 begin
   delete from tickwork.waiting
@@ -108,7 +109,6 @@ begin
   set
     status = 'running',
     attempts = jobs.attempts + 1,
-    lease_token = gen_random_uuid(),
     lease_seconds = start_job.lease_seconds,
     lease_expires_at = ends_at,
     timeout_seconds = start_job.timeout_seconds,
@@ -120,12 +120,12 @@ begin
   where jobs.ctid = start_job.record
   returning
     jobs.id, jobs.tenant_id, jobs.type, jobs.family, jobs.lane, jobs.payload, jobs.attempts, jobs.max_attempts,
-    jobs.lease_token, jobs.lease_seconds, jobs.timeout_seconds, jobs.worker_id, jobs.correlation_id
+    token, jobs.lease_seconds, jobs.timeout_seconds, jobs.worker_id, jobs.correlation_id
   into started;
 
   insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
   values (
-    started.id, started.lease_token, started.family, started.type, started.tenant_id, started.lane,
+    started.id, token, started.family, started.type, started.tenant_id, started.lane,
     start_job.lease_seconds, ends_at, start_job.is_watched
   );
 

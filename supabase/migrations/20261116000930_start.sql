@@ -84,7 +84,6 @@ begin
     set
       status = 'running',
       attempts = jobs.attempts + 1,
-      lease_token = left(encode(sha256(secret || uuid_send(jobs.id)), 'hex'), 32)::uuid,
       lease_seconds = coalesce((request).lease_seconds, family_types.lease_seconds),
       lease_expires_at = now_at + make_interval(secs => coalesce((request).lease_seconds, family_types.lease_seconds)),
       timeout_seconds = family_types.timeout_seconds,
@@ -98,8 +97,9 @@ begin
       and family_types.family = (request).family
       and family_types.type = jobs.type
     returning
-      jobs.id, jobs.tenant_id, jobs.type, jobs.lane, jobs.payload, jobs.attempts, jobs.max_attempts, jobs.lease_token,
-      jobs.lease_seconds, jobs.timeout_seconds, jobs.correlation_id, jobs.lease_expires_at,
+      jobs.id, jobs.tenant_id, jobs.type, jobs.lane, jobs.payload, jobs.attempts, jobs.max_attempts,
+      left(encode(sha256(secret || uuid_send(jobs.id)), 'hex'), 32)::uuid as lease_token, jobs.lease_seconds,
+      jobs.timeout_seconds, jobs.correlation_id, jobs.lease_expires_at,
       lease_jobs.is_limited or jobs.lane is not null or jobs.dedupe_key is not null or jobs.notify as is_watched
   ),
   leased as (

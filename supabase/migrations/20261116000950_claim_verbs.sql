@@ -40,14 +40,12 @@ end
 $$;
 
 create function tickwork.claim_jobs(family text, worker_id text, max_jobs integer, lease_seconds integer, types text[])
-returns setof public.jobs
+returns setof tickwork.claimed_job
 language plpgsql
 volatile
 security definer -- locking a row requires the right to update it, which the worker does not have
 set search_path = ''
 as $$
-declare
-  claimed tickwork.claimed_job[];
 begin
   if tickwork.is_plain_claim(
     claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
@@ -59,14 +57,13 @@ begin
 
   perform tickwork.skip_disk();
 
-  claimed := tickwork.claim(
-    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types
-  );
-
   return query
-  select jobs.*
-  from unnest(claimed) as job
-  cross join lateral (select * from public.jobs where jobs.id = job.id limit 1) as jobs;
+  select *
+  from unnest(
+    tickwork.claim(
+      claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types
+    )
+  );
 end
 $$;
 
@@ -76,7 +73,7 @@ create function public.claim_next_job(
   lease_seconds integer default null,
   types text[] default null
 )
-returns setof public.jobs
+returns setof tickwork.claimed_job
 language sql
 volatile
 begin atomic
@@ -91,7 +88,7 @@ create function public.claim_jobs(
   lease_seconds integer default null,
   types text[] default null
 )
-returns setof public.jobs
+returns setof tickwork.claimed_job
 language sql
 volatile
 begin atomic
@@ -100,10 +97,10 @@ begin atomic
 end;
 
 comment on function public.claim_next_job is
-  'queued -> running. Leases the next due job of one family to the caller, under a new lease_token; no row means that '
-  'there is nothing to start now. Two callers never receive the same job. types are those that the caller has handlers '
-  'for; null means all. Ends expired leases first. Without lease_seconds the job''s type decides. Raises TWLEA, TWARG, '
-  'TWBIG.';
+  'queued -> running. Leases the next due job of one family to the caller, and returns what a worker needs to know of '
+  'it, with a new lease_token that nobody else is told; no row means that there is nothing to start now. Two callers '
+  'never receive the same job. types are those that the caller has handlers for; null means all. Ends expired leases '
+  'first. Without lease_seconds the job''s type decides. Raises TWLEA, TWARG, TWBIG.';
 
 comment on function public.claim_jobs is
   'queued -> running. Like claim_next_job, for up to max_jobs jobs, each under its own lease_token. Raises TWLEA, '

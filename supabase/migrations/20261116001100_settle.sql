@@ -65,7 +65,6 @@ begin
       progress = 1,
       error_code = null,
       error_message = null,
-      lease_token = null,
       lease_expires_at = null,
       updated_at = now_at,
       finished_at = now_at
@@ -128,7 +127,6 @@ begin
     progress = 1,
     error_code = null,
     error_message = null,
-    lease_token = null,
     lease_expires_at = null,
     updated_at = now_at,
     finished_at = now_at

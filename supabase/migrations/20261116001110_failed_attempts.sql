@@ -25,7 +25,6 @@ begin
       result = null,
       error_code = case outcome.status when 'released' then jobs.error_code else outcome.error_code end,
       error_message = case outcome.status when 'released' then jobs.error_message else outcome.error_message end,
-      lease_token = null,
       lease_expires_at = null,
       updated_at = clock_timestamp(),
       finished_at = case when following.status <> 'queued' then clock_timestamp() end

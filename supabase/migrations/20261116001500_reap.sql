@@ -131,11 +131,21 @@ as $$
 begin
   insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
   select
-    jobs.id, jobs.lease_token, jobs.family, jobs.type, jobs.tenant_id, jobs.lane, coalesce(jobs.lease_seconds, 60),
+    jobs.id, gen_random_uuid(), jobs.family, jobs.type, jobs.tenant_id, jobs.lane, coalesce(jobs.lease_seconds, 60),
     jobs.lease_expires_at, true
   from unnest(follow_jobs.ids) as followed(id)
   cross join lateral (select * from public.jobs where jobs.id = followed.id limit 1) as jobs
-  where jobs.status = 'running';
+  where jobs.status = 'running'
+  -- Whoever holds the job still holds it.
+  on conflict (job_id) do update
+  set
+    family = excluded.family,
+    type = excluded.type,
+    tenant_id = excluded.tenant_id,
+    lane = excluded.lane,
+    lease_seconds = excluded.lease_seconds,
+    expires_at = excluded.expires_at,
+    is_watched = true;
 
   perform tickwork.take_keys(follow_jobs.ids);
   perform tickwork.note_unsuccessful(follow_jobs.ids);
@@ -144,7 +154,8 @@ end
 $$;
 
 comment on function tickwork.follow_jobs is
-  'Creates the rows of jobs in the tables that the queue works on, according to their status. There must be none yet.';
+  'Creates the rows of jobs in the tables that the queue works on, according to their status. There must be none yet, '
+  'except the lease of a running job, which keeps its token.';
 
 create function tickwork.rebuild_queue()
 returns integer
@@ -167,7 +178,8 @@ begin
   delete from tickwork.waiting;
   delete from tickwork.parked;
   delete from tickwork.alarms;
-  delete from tickwork.leases;
+  delete from tickwork.leases
+  where not exists (select from public.jobs where jobs.id = leases.job_id and jobs.status = 'running');
   delete from tickwork.taken_keys;
   delete from tickwork.unsuccessful;
 
@@ -197,7 +209,7 @@ security definer -- nobody else may write these tables
 set search_path = ''
 as $$
 begin
-  perform tickwork.check_state(new.status, new.lease_token, new.lease_expires_at, new.finished_at);
+  perform tickwork.check_state(new.status, new.lease_expires_at, new.finished_at);
 
   if (new.family, new.type) <> (old.family, old.type) then
     perform tickwork.add_family_type(new.family, new.type);
@@ -207,7 +219,7 @@ begin
     perform tickwork.unfile_jobs(array[tickwork.filed(old)]);
   end if;
 
-  delete from tickwork.leases where leases.job_id = old.id;
+  delete from tickwork.leases where leases.job_id = old.id and new.status <> 'running';
   delete from tickwork.unsuccessful where unsuccessful.job_id = old.id;
   delete from tickwork.taken_keys where taken_keys.tenant_id = old.tenant_id
     and taken_keys.dedupe_key = old.dedupe_key
@@ -240,8 +252,8 @@ $$;
 
 create trigger note_edit
 after update of
-  tenant_id, type, family, lane, status, priority, run_at, attempts, max_attempts, dedupe_key, lease_token,
-  lease_expires_at, lease_seconds, finished_at
+  tenant_id, type, family, lane, status, priority, run_at, attempts, max_attempts, dedupe_key, lease_expires_at,
+  lease_seconds, finished_at
 on public.jobs
 for each row
 when (current_user <> 'tickwork_owner')

@@ -18,6 +18,46 @@ $$;
 comment on function tickwork.add_tenant_settings is
   'Gives a new tenant its settings. Its argument is the key of the table of tenants.';
 
+-- A deletion locks the tenant before its jobs, and whoever works on a job may lock the tenant after it. So that the two
+-- cannot deadlock, those who are at work are waited for first, and nobody else can begin.
+
+create function tickwork.wait_for_work()
+returns trigger
+language plpgsql
+security definer -- whoever deletes a tenant may not lock these rows
+set search_path = ''
+as $$
+declare
+  deleted constant uuid := to_jsonb(old) ->> tg_argv[0];
+begin
+  perform
+  from tickwork.lane_rules
+  where lane_rules.tenant_id = deleted
+  order by lane_rules.family, lane_rules.lane
+  for update;
+
+  -- Claims skip what is locked. Those that are under way have their leases after this.
+  perform
+  from public.jobs
+  where jobs.tenant_id = deleted
+    and jobs.status = 'queued'
+  order by jobs.id
+  for update;
+
+  perform
+  from tickwork.leases
+  where leases.tenant_id = deleted
+  order by leases.job_id
+  for update;
+
+  return old;
+end
+$$;
+
+comment on function tickwork.wait_for_work is
+  'Waits for those who work on jobs of a tenant that is to be deleted, and lets nobody else begin. Its argument is the '
+  'key of the table of tenants.';
+
 -- The rows of a table become the tenants: each gets its settings, now or when it is added, and loses them with its row.
 
 create function pg_temp.adopt_tenants(tenants regclass, key name, label name)
@@ -40,6 +80,11 @@ begin
   execute format(
     'create trigger add_tenant_settings after insert on %s for each row '
     'execute function tickwork.add_tenant_settings(%L)',
+    adopt_tenants.tenants, adopt_tenants.key
+  );
+
+  execute format(
+    'create trigger wait_for_work before delete on %s for each row execute function tickwork.wait_for_work(%L)',
     adopt_tenants.tenants, adopt_tenants.key
   );
 

@@ -12,13 +12,13 @@ from tests.cli.test_main import Ask, ask
 from tests.world import World
 from tests.world.command_line import started
 from tests.world.waiting import PATIENCE, until
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 
 __all__ = ["ask"]
 
 
 @contextmanager
-def waiting(world: World, folder: Path, *options: str) -> "Iterator[tuple[Popen[bytes], Path, Job]]":
+def waiting(world: World, folder: Path, *options: str) -> "Iterator[tuple[Popen[bytes], Path, ClaimedJob]]":
     """A command that enqueues and waits, its output, and the job, which runs."""
     output = folder / "output"
     command = ["enqueue", world.type(), '{"name": "Ann"}', "--tenant", "acme", "--wait", *options]

@@ -37,7 +37,7 @@ def test_the_end_of_a_job_is_announced_to_whoever_waits(world: World, monkeypatc
     monkeypatch.setattr(client_jobs, "LOOK_SECONDS", (3600.0,))
     world.job(notify=True)
     running, other = world.claim(), world.job(notify=True)
-    waiting = in_thread(lambda: world.service.wait(running, 3600))
+    waiting = in_thread(lambda: world.service.wait(running.id, 3600))
     until(lambda: is_listening(world) and has_looked(world))
 
     world.service.jobs.cancel_job(other.id)
@@ -69,7 +69,7 @@ def test_a_job_whose_end_nobody_announces_is_looked_at(world: World, monkeypatch
 def test_a_listener_that_breaks_leaves_looking(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_jobs, "LOOK_SECONDS", (0.05,))
     job = world.running_job(notify=True)
-    waiting = in_thread(lambda: world.service.wait(job, 600))
+    waiting = in_thread(lambda: world.service.wait(job.id, 600))
     until(lambda: is_listening(world))
 
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tickwork listener'")
@@ -108,7 +108,7 @@ def test_behind_a_pooler_the_job_is_looked_at(world: World, server: Server) -> N
     job = world.running_job(notify=True)
     with pooler(server) as port:
         database = Database(world.url.replace(f":{server.port}/", f":{port}/"))
-        waiting = in_thread(lambda: Client(database).wait(job, 600))
+        waiting = in_thread(lambda: Client(database).wait(job.id, 600))
         world.queue.complete_job(job)
 
         assert waiting().status == "done"

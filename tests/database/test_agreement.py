@@ -17,7 +17,7 @@ from tests.world import World
 from tests.world.agreement import disagreements
 from tests.world.crowd import let_time_pass
 from tickwork.errors import QueueError
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 from tickwork_local.postgres import Server
 
 TYPES = ("greet_person", "wave_hand")
@@ -37,12 +37,11 @@ EDITS = [
     "lane = null",
     "dedupe_key = null",
     "type = 'wave_hand'",
-    "status = 'queued', finished_at = null, lease_token = null, lease_expires_at = null",
-    "status = 'done', finished_at = clock_timestamp(), lease_token = null, lease_expires_at = null",
-    "status = 'failed', finished_at = clock_timestamp(), lease_token = null, lease_expires_at = null",
-    "status = 'running', finished_at = null, lease_token = gen_random_uuid(), lease_seconds = 60, "
+    "status = 'queued', finished_at = null, lease_expires_at = null",
+    "status = 'done', finished_at = clock_timestamp(), lease_expires_at = null",
+    "status = 'failed', finished_at = clock_timestamp(), lease_expires_at = null",
+    "status = 'running', finished_at = null, lease_seconds = 60, "
     "lease_expires_at = clock_timestamp() + interval '1 minute'",
-    "lease_token = gen_random_uuid()",
     "lease_expires_at = clock_timestamp() - interval '1 second'",
 ]
 # What a failed example has left behind is not to disturb the next one.
@@ -67,7 +66,7 @@ class VerbsAndEdits(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.leases: list[Job] = []
+        self.leases: list[ClaimedJob] = []
         for table in HOT_TABLES:
             self.world.admin.execute(f"delete from {table}")
         for statement in (

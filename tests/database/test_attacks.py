@@ -15,7 +15,7 @@ from tests.world.hash_inversion import text_with_hash
 from tests.world.metered import MAX_PAGES, MeteredWorker
 from tests.world.waiting import until
 from tickwork.database.connection import Connection
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 
 CANCELLED_LANES = 2_000
 LIVE_LANES = 20_000
@@ -83,7 +83,7 @@ def test_a_lane_with_the_hash_of_anothers_does_not_get_in_its_way(
     member = world.member_of(attacker)
     for _ in range(3):
         member.execute("select enqueue_job(%s, 'greet_person', lane => %s)", [attacker, crafted])
-    claimed: list[Job | None] = [world.claim() for _ in range(claims_before)]
+    claimed: list[ClaimedJob | None] = [world.claim() for _ in range(claims_before)]
     job = world.job("greet_person", victim, lane=lane)
 
     claimed += [world.queue.claim_next_job("test") for _ in range(2)]
@@ -92,7 +92,9 @@ def test_a_lane_with_the_hash_of_anothers_does_not_get_in_its_way(
 
 
 @pytest.mark.parametrize("claim", [claim_one_by_one, claim_in_batches])
-def test_a_priority_counts_within_its_tenant_only(world: World, claim: Callable[[World, int], list[Job]]) -> None:
+def test_a_priority_counts_within_its_tenant_only(
+    world: World, claim: Callable[[World, int], list[ClaimedJob]]
+) -> None:
     attacker, victim, _ = world.tenant(), world.tenant(), world.type()
     enqueue(world, attacker, 1_000, priority=100)
     enqueue(world, victim, 50)
@@ -159,5 +161,5 @@ def test_first_jobs_of_new_types_cause_no_deadlock(world: World) -> None:
             assert claimed == len(tenants) * len(types)
 
 
-def ids(jobs: list[Job | None]) -> set[UUID]:
+def ids(jobs: list[ClaimedJob | None]) -> set[UUID]:
     return {job.id for job in jobs if job}

@@ -7,8 +7,8 @@ from tests.world import World
 IN_A_TRANSACTION = {
     "enqueue": "select enqueue_job((select id from organizations), 'greet_person')",
     "insert": "insert into jobs (tenant_id, type) select id, 'greet_person' from organizations",
-    "complete": "select complete_job(id, lease_token) from jobs where status = 'running'",
-    "fail": "select fail_job(id, lease_token, '{}') from jobs where status = 'running'",
+    "complete": "select complete_job(job_id, token) from tickwork.leases",
+    "fail": "select fail_job(job_id, token, '{}') from tickwork.leases",
     "cancel": "select cancel_job(id) from jobs where status = 'running'",
     "retry": "select retry_job(id) from jobs where status = 'dead'",
 }
@@ -52,7 +52,7 @@ def test_what_must_not_be_lost_waits_for_the_disk_whatever_the_default(world: Wo
     "statement",
     [
         "select claim_next_job('test', 'w')",
-        "select heartbeat_job(id, lease_token) from jobs where status = 'running'",
+        "select heartbeat_job(job_id, token) from tickwork.leases",
     ],
 )
 def test_a_claim_and_a_heartbeat_do_not_wait(world: World, statement: str) -> None:

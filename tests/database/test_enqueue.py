@@ -252,7 +252,7 @@ def test_a_batch_is_claimed_in_the_order_it_was_given(world: World) -> None:
     keys = ["z", "a", "m", "b"]
     world.service.jobs.enqueue_jobs([{"tenant_id": tenant, "type": type, "idempotency_key": key} for key in keys])
 
-    claimed = [world.claim().idempotency_key for _ in keys]
+    claimed = [world.reload(world.claim()).idempotency_key for _ in keys]
 
     assert claimed == keys
 

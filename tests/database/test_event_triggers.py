@@ -13,7 +13,7 @@ from tests.database.test_plans import scans_of
 from tests.world import World
 from tests.world.crowd import transaction
 from tests.world.receivers import emit, endpoint
-from tickwork.jobs.rows import FollowUp, Job
+from tickwork.jobs.rows import ClaimedJob, FollowUp
 from tickwork.tools import events
 
 # Everything that started, whoever claims it.
@@ -394,7 +394,7 @@ def test_a_loop_through_follow_ups_is_stopped(world: World) -> None:
     assert outcomes(world).count("loop_stopped") == 1
 
 
-def emit_held(world: World, job: Job, type: str) -> None:
+def emit_held(world: World, job: ClaimedJob, type: str) -> None:
     def work(connection: Any) -> None:
         world.queue.hold_job(job, connection)
         events.emit_held_event(connection, type)

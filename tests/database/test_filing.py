@@ -20,7 +20,7 @@ from tests.world.crowd import (
     with_workers,
 )
 from tests.world.waiting import until
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import Queue
 
 
@@ -155,7 +155,7 @@ def test_a_later_job_of_a_new_tenant_is_found(world: World) -> None:
     )
 
     assert world.claim().id == now.id
-    found: list[Job] = []
+    found: list[ClaimedJob] = []
 
     def look() -> bool:
         found.extend(claim_all(world))

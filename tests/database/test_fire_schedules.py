@@ -29,7 +29,6 @@ def end(world: World, schedule_id: UUID, status: str) -> None:
     """The job of its last fire runs, or has ended so."""
     world.run(
         "update jobs set status = state, finished_at = case when state not in ('queued', 'running') then now() end, "
-        "lease_token = case state when 'running' then gen_random_uuid() end, "
         "lease_expires_at = case state when 'running' then now() + interval '1 hour' end "
         "from (values (%s, %s)) as given(state, job_id) where id = job_id",
         *(status, job_of(world, schedule_id)["id"]),

@@ -10,7 +10,7 @@ from tests.world import World
 from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost, WriteFailed
 from tickwork.jobs.outcomes import Write
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import lease_of, perform
 from tickwork.runtime.lease import Lease
 
@@ -40,7 +40,7 @@ def note(tenant_id: Any, text: str = "hello") -> Callable[[Connection], None]:
     return write
 
 
-def complete(world: World, job: Job, writes: Sequence[Write]) -> None:
+def complete(world: World, job: ClaimedJob, writes: Sequence[Write]) -> None:
     def write_and_settle(connection: Connection) -> None:
         for write in writes:
             perform(write, connection)
@@ -74,22 +74,24 @@ def test_a_zombie_writes_nothing(world: World) -> None:
 @pytest.mark.usefixtures("notes")
 def test_a_write_that_fails_undoes_everything(world: World) -> None:
     job = world.running_job()
+    before = world.row_and_lease(job)
 
     with pytest.raises(WriteFailed):
         complete(world, job, [note(job.tenant_id), note(None)])
 
-    assert world.reload(job) == job
+    assert world.row_and_lease(job) == before
     assert world.value("select count(*) from notes") == 0
 
 
 @pytest.mark.usefixtures("notes")
 def test_a_write_for_another_tenant_is_refused(world: World) -> None:
     job = world.running_job()
+    before = world.row_and_lease(job)
 
     with pytest.raises(WriteFailed, match="row-level security"):
         complete(world, job, [note(world.tenant("other"))])
 
-    assert world.reload(job) == job
+    assert world.row_and_lease(job) == before
 
 
 @pytest.mark.usefixtures("notes")
@@ -118,6 +120,7 @@ def test_without_a_lease_the_worker_sees_and_writes_nothing(world: World) -> Non
 @pytest.mark.usefixtures("notes")
 def test_nothing_can_be_written_after_the_job_is_settled(world: World) -> None:
     job = world.running_job()
+    before = world.row_and_lease(job)
     worker = world.connect_worker()
 
     worker.autocommit = False
@@ -127,7 +130,7 @@ def test_nothing_can_be_written_after_the_job_is_settled(world: World) -> None:
         worker.execute("insert into notes values (%s, 'late')", [job.tenant_id])
     worker.rollback()
 
-    assert world.reload(job) == job
+    assert world.row_and_lease(job) == before
 
 
 @pytest.mark.usefixtures("notes")

@@ -34,7 +34,6 @@ from tests.world import World
 from tests.world.receivers import emit, endpoint
 from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost
-from tickwork.jobs.rows import Job
 from tickwork_local.postgres import Server
 
 INSIDER, COLLEAGUE, REMOVED, STRANGER = (UUID(int=number) for number in range(1, 5))
@@ -88,6 +87,15 @@ RELATIONS = f"""
         and is_updatable = 'YES' and is_generated = 'NEVER'
     ) as columns
     from pg_class where relnamespace {OURS} and relkind in ('r', 'p', 'v', 'm', 'f') order by name
+"""
+# Queries for all columns that the caller may read.
+READABLE = f"""
+    select concat_ws('.', relnamespace::regnamespace, relname) as name,
+      format('select %s from %s', string_agg(format('%I::text', attname), ', '), pg_class.oid::regclass) as query
+    from pg_class join pg_attribute on attrelid = pg_class.oid and attnum > 0 and not attisdropped
+    where relnamespace {OURS} and relkind in ('r', 'p', 'v', 'm', 'f')
+      and has_column_privilege(attrelid, attnum, 'select')
+    group by pg_class.oid
 """
 # The fields of composite types, and which of them are the rows of a table.
 TYPES = f"""
@@ -193,7 +201,11 @@ class Scene(World):
         return {relation["name"]: "tenant_id" for relation in self.relations} | numbered | TENANT_OF
 
     def target(self, word: str) -> Target:
-        jobs = self.rows("select * from public.jobs where family = %s order by lease_token, created_at", word)
+        jobs = self.rows(
+            "select jobs.*, token from public.jobs left join tickwork.leases on job_id = jobs.id "
+            "where jobs.family = %s order by token, created_at",
+            word,
+        )
         ids = {job["status"]: job["id"] for job in jobs}
         tenant = jobs[0]["tenant_id"]
         documents = self.rows("select id from public.documents where tenant_id = %s order by name", tenant)
@@ -211,7 +223,7 @@ class Scene(World):
             connector,
             self.value("select id from public.schedules where tenant_id = %s", tenant),
         ]
-        return Target(word, tenant, ids, jobs[0]["lease_token"], number, *others)
+        return Target(word, tenant, ids, jobs[0]["token"], number, *others)
 
     @cached_property
     def actors(self) -> list[Actor]:
@@ -647,6 +659,26 @@ def sprung_traps(scene: Scene) -> Iterator[str]:
                         yield f"{attack.object}: {now} instead of {usual}"
 
 
+def shown_tokens(scene: Scene) -> Iterator[str]:
+    """Where a member can read the token of a lease."""
+    tokens = [str(lease["token"]) for lease in scene.rows("select token from tickwork.leases")]
+    assert str(scene.alpha.token) in tokens
+    for place, text in seen_by_a_member(scene).items():
+        if any(token in text for token in tokens):
+            yield place
+
+
+def seen_by_a_member(scene: Scene) -> dict[str, str]:
+    """All that he can read: in tables and views, and by the functions that tell of jobs."""
+    (member, *_) = scene.actors
+    calls = ("list_jobs()", "queue_summary()", f"explain_job('{scene.alpha.jobs['running']}')")
+    with connect(scene, member, "claims") as connection, connection.transaction():
+        connection.execute(member.introduction)
+        queries = {row["name"]: row["query"] for row in connection.execute(READABLE).fetchall()}
+        queries |= {call: f"select * from public.{call}" for call in calls}
+        return {place: str(connection.execute(query).fetchall()) for place, query in queries.items()}
+
+
 def test_no_cell_of_the_matrix_leaks_and_none_is_void(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
     cells = list(matrix(scene))
 
@@ -668,9 +700,17 @@ def test_tables_and_operators_of_the_caller_are_never_used(scene: Scene) -> None
     assert list(sprung_traps(scene)) == []
 
 
+def test_a_member_sees_the_running_job_and_its_token_nowhere(scene: Scene) -> None:
+    seen = seen_by_a_member(scene)
+
+    assert str(scene.alpha.jobs["running"]) in seen["public.jobs"]
+    assert str(scene.alpha.jobs["running"]) in seen["public.job_attempts"]
+    assert list(shown_tokens(scene)) == []
+
+
 def test_deleting_a_tenant_leaves_nothing_of_it_and_its_worker_hears_so(world: World) -> None:
     populate_tenant(world, "acme", INSIDER, dedupe_key="key")
-    job = Job(**world.row("select * from jobs where status = 'running'"))
+    (job,) = world.held_jobs()
     tables = {row["name"]: row["columns"] for row in world.rows(RELATIONS) if row["is_table"]}
     number = world.value("select number from tickwork.tenants")
     assert tables_of(job.tenant_id, number, tables, world) == {*tables} - NO_TENANTS
@@ -763,6 +803,14 @@ MUTANTS = {
         "alter policy members_reach_their_own on public.jobs with check (true)",
     ],
     sprung_traps: ["alter function tickwork.caller_memberships reset search_path"],
+    shown_tokens: [
+        "alter table public.jobs add lease_token uuid; "
+        "update public.jobs set lease_token = token from tickwork.leases where job_id = id",
+        "create policy p on tickwork.leases for select to authenticated using (true); "
+        "grant select on tickwork.leases to authenticated",
+        "alter table tickwork.attempts add worker text; "
+        "update tickwork.attempts set worker = 'w:' || token from tickwork.leases l where l.job_id = attempts.job_id",
+    ],
     unlisted_grants: [
         "grant update on public.jobs to authenticated",
         "grant truncate on public.jobs to authenticated",

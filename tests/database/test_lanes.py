@@ -10,7 +10,7 @@ from tests.database.test_plans import scans_of, touched_rows
 from tests.world import World
 from tests.world.crowd import claim_all, enqueue, let_time_pass, transaction
 from tickwork.errors import InvalidRequest, LeaseLost
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 
 LANE = "connector:1"
 
@@ -24,7 +24,7 @@ def hold(world: World, tenant: UUID) -> None:
     world.service.pauses.hold_lane("test", tenant, LANE, in_a_minute(world), "the provider says so")
 
 
-def lanes(jobs: list[Job]) -> list[str]:
+def lanes(jobs: list[ClaimedJob]) -> list[str]:
     return sorted(str(job.lane) for job in jobs)
 
 

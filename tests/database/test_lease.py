@@ -6,16 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import LiteralString
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from tests.database.test_enqueue import in_step, in_thread, wait_for_lock
 from tests.world import World
+from tests.world.agreement import disagreements
 from tests.world.crowd import transaction, until_waiting_or_done
 from tickwork.errors import InvalidRequest, LeaseLost
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import Queue, lease_of
 
-VERBS: dict[str, Callable[[Queue, Job], object]] = {
+VERBS: dict[str, Callable[[Queue, ClaimedJob], object]] = {
     "heartbeat": lambda queue, job: queue.heartbeat_job(job, 0.9, "stale"),
     "complete": lambda queue, job: queue.complete_job(job, {"stale": True}),
     "fail": lambda queue, job: queue.fail_job(job, {"code": "STALE"}),
@@ -29,14 +31,14 @@ def test_a_stale_token_changes_nothing_and_raises(world: World, verb: str) -> No
     zombie = world.running_job()
     world.expire(zombie)
     current = world.claim()
-    before = world.row("select * from jobs where id = %s", current.id)
+    before = world.row_and_lease(current)
 
     with pytest.raises(LeaseLost, match=f"job {zombie.id} is no longer held under this lease"):
         VERBS[verb](world.queue, zombie)
 
     assert current.id == zombie.id
     assert current.lease_token != zombie.lease_token
-    assert world.row("select * from jobs where id = %s", current.id) == before
+    assert world.row_and_lease(current) == before
     assert [row["status"] for row in world.attempts(current)] == ["lease_expired"]
 
 
@@ -44,30 +46,53 @@ def test_a_stale_token_changes_nothing_and_raises(world: World, verb: str) -> No
 def test_a_token_is_worth_nothing_once_the_job_has_ended(world: World, verb: str) -> None:
     job = world.running_job()
     world.queue.complete_job(job, {"right": True})
-    before = world.row("select * from jobs where id = %s", job.id)
+    before = world.row_and_lease(job)
 
     with pytest.raises(LeaseLost):
         VERBS[verb](world.queue, job)
 
-    assert world.row("select * from jobs where id = %s", job.id) == before
+    assert world.row_and_lease(job) == before
     assert len(world.attempts(job)) == 1
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_made_up_token_and_none_are_refused(world: World, verb: str) -> None:
+def test_a_made_up_token_is_refused(world: World, verb: str) -> None:
     job = world.running_job()
+    before = world.row_and_lease(job)
 
-    for token in (uuid4(), None):
-        with pytest.raises(LeaseLost):
-            VERBS[verb](world.queue, job.model_copy(update={"lease_token": token}))
+    with pytest.raises(LeaseLost):
+        VERBS[verb](world.queue, job.model_copy(update={"lease_token": uuid4()}))
 
-    assert world.reload(job) == job
+    assert world.row_and_lease(job) == before
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "heartbeat_job(%s, null, 0.9)",
+        "complete_job(%s, null)",
+        "fail_job(%s, null, '{}')",
+        "fail_job(%s, null, '{}', false)",
+        "release_job(%s, null)",
+        "hold_job(%s, null)",
+    ],
+)
+def test_a_call_without_a_token_is_refused(world: World, call: str) -> None:
+    job = world.running_job()
+    before = world.row_and_lease(job)
+
+    with pytest.raises(psycopg.Error) as refusal:
+        world.connect_worker().execute(f"select {call}", [job.id])
+
+    assert refusal.value.sqlstate == "TWLSE"
+    assert world.row_and_lease(job) == before
 
 
 def test_many_heartbeats_and_outcomes_are_fenced_one_by_one(world: World) -> None:
     zombie = world.running_job()
     world.expire(zombie)
     current, healthy = world.claim(), world.running_job()
+    before = world.row_and_lease(current)
     beats = [{"job_id": str(job.id), "lease_token": str(job.lease_token)} for job in (zombie, healthy)]
 
     alive = world.queue.heartbeat_jobs(beats)
@@ -75,7 +100,7 @@ def test_many_heartbeats_and_outcomes_are_fenced_one_by_one(world: World) -> Non
 
     assert [(row["job_id"], row["is_held"]) for row in alive] == [(zombie.id, False), (healthy.id, True)]
     assert [(row["is_held"], row["status"]) for row in settled] == [(False, None), (True, "done")]
-    assert world.reload(current) == current
+    assert world.row_and_lease(current) == before
 
 
 def test_a_stale_token_does_not_profit_from_a_good_one_beside_it(world: World) -> None:
@@ -177,9 +202,8 @@ def test_a_lease_taken_late_in_a_long_transaction_is_not_born_expired(world: Wor
 
     with world.admin.transaction():
         world.run("select pg_sleep(3)")
-        left = world.value(
-            "select lease_expires_at - clock_timestamp() from claim_next_job('test', 'w', 10)"
-        ).total_seconds()
+        world.run("select claim_next_job('test', 'w', 10)")
+        left = world.value("select lease_expires_at - clock_timestamp() from jobs").total_seconds()
 
     # From the start of the transaction it would be 7.
     assert left > 8
@@ -264,14 +288,45 @@ def test_attempts_set_back_by_hand_wedge_nobody(world: World) -> None:
 
 def test_a_job_set_to_running_by_hand_wedges_nobody(world: World) -> None:
     job, other = world.job(), world.job()
-    world.run(
-        "update jobs set status = 'running', lease_token = gen_random_uuid(), lease_expires_at = now() where id = %s",
-        job.id,
-    )
+    world.run("update jobs set status = 'running', lease_expires_at = now() where id = %s", job.id)
 
     claimed = {world.claim().id, world.claim().id}
 
     assert claimed == {job.id, other.id}
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "update jobs set priority = 9, lane = 'a', max_attempts = 7",
+        "update jobs set lease_expires_at = lease_expires_at + interval '1 hour', lease_seconds = 600",
+        "update jobs set type = 'wave_hand'",
+        "select rebuild_queue()",
+    ],
+)
+def test_what_is_done_by_hand_leaves_the_job_to_its_worker(world: World, edit: LiteralString) -> None:
+    job, _ = world.running_job(), world.type("wave_hand")
+
+    world.run(edit)
+
+    assert [held.lease_token for held in world.held_jobs()] == [job.lease_token]
+    assert world.queue.heartbeat_job(job) is False
+    assert world.queue.complete_job(job).status == "done"
+    assert disagreements(world) == []
+
+
+def test_a_rebuild_gives_a_running_job_without_a_lease_one_that_expires(world: World) -> None:
+    lost, held = world.running_job(), world.running_job()
+    world.run("delete from tickwork.leases where job_id = %s", lost.id)
+
+    world.service.maintenance.rebuild_queue()
+
+    assert [lease.lease_token == held.lease_token for lease in world.held_jobs()].count(True) == 1
+    with pytest.raises(LeaseLost):
+        world.queue.complete_job(lost)
+    world.expire(lost)
+    assert world.claim().id == lost.id
+    assert disagreements(world) == []
 
 
 def test_batches_of_the_same_jobs_in_opposite_order_do_not_deadlock(world: World) -> None:
@@ -318,6 +373,7 @@ LOCKS: dict[str, LiteralString] = {
 @pytest.mark.parametrize("lock", LOCKS)
 def test_a_heartbeat_waits_for_nobody(world: World, lock: str) -> None:
     locked, other = world.running_job(), world.running_job()
+    before = world.reload(other).lease_expires_at
     somebody = transaction(world)
     somebody.execute(LOCKS[lock], {"id": locked.id, "token": locked.lease_token})
 
@@ -329,7 +385,7 @@ def test_a_heartbeat_waits_for_nobody(world: World, lock: str) -> None:
 
     assert not has_waited
     assert [(row["job_id"], row["is_held"]) for row in beat.result()] == [(locked.id, True), (other.id, True)]
-    assert world.reload(other).lease_expires_at > other.lease_expires_at  # type: ignore[operator]
+    assert world.reload(other).lease_expires_at > before  # type: ignore[operator]
     assert world.queue.complete_job(locked).status == "done"
 
 

@@ -22,7 +22,7 @@ START = datetime.fromisoformat("2026-01-01T00:00Z")
 FILL = """
 insert into jobs (
   tenant_id, type, family, lane, status, priority, max_attempts, attempts, idempotency_key, dedupe_key, correlation_id,
-  source, error_code, created_at, finished_at, lease_token, lease_expires_at, worker_id, started_at
+  source, error_code, created_at, finished_at, lease_expires_at, worker_id, started_at
 )
 select
   tenants.ids[1 + n %% 20],
@@ -40,7 +40,6 @@ select
   case when made.status in ('failed', 'dead') then (array['BUSY', 'TIMEOUT', 'BROKEN'])[1 + n %% 3] end,
   %(start)s + n * interval '1 second',
   case when made.status not in ('queued', 'running') then %(start)s + (n + 60) * interval '1 second' end,
-  case when made.status = 'running' then gen_random_uuid() end,
   case when made.status = 'running' then timestamptz '2999-01-01' end,
   'w',
   %(start)s + n * interval '1 second'
@@ -196,7 +195,7 @@ def rows_of(node: Node) -> float:
 
 
 CHANGING = """
-    status run_at attempts max_attempts priority lease_token lease_expires_at lease_seconds timeout_seconds worker_id
+    status run_at attempts max_attempts priority lease_expires_at lease_seconds timeout_seconds worker_id
     progress progress_message cancel_requested_at result error_code error_message updated_at started_at finished_at
 """
 
@@ -269,12 +268,13 @@ def one_of_each(world: World, tenant: UUID) -> list[Job]:
     for status in ("done", "dead", "running", "queued"):
         run_at = "2999-01-01" if status == "queued" else None
         job = world.job(tenant=tenant, correlation_id=f"k-{status}", max_attempts=1, run_at=run_at)
-        if status != "queued":
-            job = world.claim()
-        if status == "done":
-            world.queue.complete_job(job)
-        if status == "dead":
-            world.queue.fail_job(job, {"code": "BUSY"})
+        match status:
+            case "done":
+                world.queue.complete_job(world.claim())
+            case "dead":
+                world.queue.fail_job(world.claim(), {"code": "BUSY"})
+            case "running":
+                world.claim()
         jobs.append(world.reload(job))
     assert [job.status for job in jobs] == ["done", "dead", "running", "queued"]
     return jobs

@@ -10,7 +10,7 @@ import pytest
 from tests.world import World
 from tickwork.database.connection import Connection
 from tickwork.errors import InvalidRequest, QueueError
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import Job, JobFields
 
 
 def dead_job(world: World, code: str = "BUSY", **arguments: Any) -> Job:
@@ -18,7 +18,7 @@ def dead_job(world: World, code: str = "BUSY", **arguments: Any) -> Job:
     return world.queue.fail_job(job, {"code": code})
 
 
-def statuses(world: World, *jobs: Job) -> list[str]:
+def statuses(world: World, *jobs: JobFields) -> list[str]:
     return [world.reload(job).status for job in jobs]
 
 

@@ -74,7 +74,8 @@ OUTCOME = st.fixed_dictionaries(
 )
 
 RECORD = """
-    select id, status, attempts, max_attempts, priority, lane, lease_token, idempotency_key, dedupe_key,
+    select id, status, attempts, max_attempts, priority, lane, idempotency_key, dedupe_key,
+      (select token from tickwork.leases where job_id = jobs.id) as lease_token,
       cancel_requested_at is not null as is_cancel_requested, finished_at is not null as is_finished,
       status = 'queued' and run_at <= clock_timestamp() as is_due,
       array(select status from tickwork.attempts where job_id = jobs.id order by number) as ended_attempts,

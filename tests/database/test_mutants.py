@@ -672,6 +672,42 @@ MUTANTS = [
         test_manage_many.test_a_job_that_somebody_else_is_changing_is_skipped,
     ),
     Mutant(
+        "an edit that takes the job from its worker",
+        "tickwork.note_edit",
+        "and new.status <> 'running'",
+        "",
+        test_lease.test_what_is_done_by_hand_leaves_the_job_to_its_worker,
+        ("update jobs set priority = 9, lane = 'a', max_attempts = 7",),
+    ),
+    Mutant(
+        "a rebuild that takes the jobs from their workers",
+        "tickwork.rebuild_queue",
+        "delete from tickwork.leases\n  where not exists",
+        "delete from tickwork.leases\n  where true or not exists",
+        test_lease.test_what_is_done_by_hand_leaves_the_job_to_its_worker,
+        ("select rebuild_queue()",),
+    ),
+    *(
+        Mutant(
+            f"a tenant that is deleted beside whoever is at work: {verb}",
+            "",
+            "",
+            "drop trigger wait_for_work on organizations",
+            test_schedules.test_deleting_a_tenant_waits_for_whoever_is_at_work,
+            (verb,),
+        )
+        for verb in ("claim one", "complete", "settle too late", "hold the lane")
+    ),
+    Mutant(
+        "a tenant that is deleted in the order of a claim",
+        "tickwork.wait_for_work",
+        "begin",
+        "begin perform from tickwork.waiting join tickwork.tenants on number = tenant_number "
+        "where tenant_id = deleted for update of waiting;",
+        test_schedules.test_deleting_a_tenant_waits_for_whoever_is_at_work,
+        ("cancel",),
+    ),
+    Mutant(
         "jobs lost by the rebuild",
         "tickwork.follow_jobs",
         "perform tickwork.file_again(",

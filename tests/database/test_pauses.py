@@ -9,7 +9,7 @@ from tests.database.test_plans import assert_by_index, scans_of, touched_rows
 from tests.world import World
 from tests.world.crowd import claim_all, enqueue
 from tickwork.errors import InvalidRequest
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 
 SCOPES = pytest.mark.parametrize("scope", ["family", "type", "tenant_id"])
 
@@ -35,7 +35,7 @@ def open_lines(world: World) -> None:
             world.queue.release_job(job)
 
 
-def claim_batches(world: World) -> list[Job]:
+def claim_batches(world: World) -> list[ClaimedJob]:
     return [job for family in ("test", "other_family") for job in world.queue.claim_jobs(family, 100)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.database.test_listing import full, rows_of
 from tests.world import World
 from tests.world.plans import nodes_of
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import Job, JobFields
 
 __all__ = ["full"]
 
@@ -46,7 +46,7 @@ def tick(world: World) -> None:
     world.service.maintenance.reap_expired_leases()
 
 
-def is_there(world: World, *jobs: Job) -> list[bool]:
+def is_there(world: World, *jobs: JobFields) -> list[bool]:
     found = {row["id"] for row in world.rows("select id from jobs")}
     return [job.id in found for job in jobs]
 

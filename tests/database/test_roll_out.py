@@ -19,7 +19,6 @@ from tests.world.crowd import claim_all, with_workers
 from tests.world.waiting import until
 from tickwork.database.migrate import migrate
 from tickwork.errors import LeaseLost
-from tickwork.jobs.rows import Job
 from tickwork.queue import Queue
 from tickwork_local.postgres import Server, embedded_binaries
 
@@ -161,6 +160,7 @@ def state(world: World) -> dict[str, Any]:
     """What a claim goes by."""
     return {
         "jobs": world.rows("select * from jobs order by id"),
+        "leases": world.rows("select * from tickwork.leases order by job_id"),
         "attempts": world.rows("select * from tickwork.attempts order by job_id, number"),
         "turn": world.value("select tickwork.read_turn('test')"),
         "tenants": world.rows("select * from tickwork.tenants order by number"),
@@ -178,7 +178,7 @@ def test_a_restored_database_is_the_same_and_needs_no_rebuild(world: World, rest
 
 
 def test_a_restored_database_goes_on_where_it_was(world: World, restored: World) -> None:
-    settled, lost = (Job(**row) for row in restored.rows("select * from jobs where status = 'running' order by id"))
+    settled, lost = world.held_jobs()
 
     # A worker that was cut off from the old server finds its lease in the new one.
     restored.queue.complete_job(settled)

@@ -13,7 +13,7 @@ from tests.world import World
 from tickwork.client.secrets import Secrets
 from tickwork.database.connection import Connection
 from tickwork.errors import BadSetting, InvalidRequest, LeaseLost, Retryable
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 from tickwork.tools.secrets import SecretStore
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ VAULT = """
 """
 
 
-def under_lease(world: World, job: Job, work: Callable[[Connection], T]) -> T:
+def under_lease(world: World, job: ClaimedJob, work: Callable[[Connection], T]) -> T:
     def held(connection: Connection) -> T:
         world.queue.hold_job(job, connection)
         return work(connection)
@@ -57,7 +57,7 @@ def under_lease(world: World, job: Job, work: Callable[[Connection], T]) -> T:
 
 
 def read(
-    world: World, job: Job, safe: SecretStore, owner: str = "connector:1", tenant: UUID | None = None
+    world: World, job: ClaimedJob, safe: SecretStore, owner: str = "connector:1", tenant: UUID | None = None
 ) -> dict[str, str]:
     return under_lease(world, job, lambda connection: safe.read(connection, tenant or job.tenant_id, owner))
 
@@ -66,7 +66,7 @@ def everything_stored(world: World) -> str:
     return str(world.rows("select * from tickwork.secrets"))
 
 
-def store(world: World, safe: SecretStore, job: Job, value: str = SECRET, **more: Any) -> None:
+def store(world: World, safe: SecretStore, job: ClaimedJob, value: str = SECRET, **more: Any) -> None:
     Secrets(world.service.database, safe).store(job.tenant_id, "connector:1", "token", value, **more)
 
 

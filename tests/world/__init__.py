@@ -11,7 +11,7 @@ from psycopg.rows import DictRow, dict_row
 
 from tickwork.client import Client
 from tickwork.database.connection import Connection, Database
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob, Job, JobFields
 from tickwork.queue import Queue
 
 
@@ -77,25 +77,37 @@ class World:
             tenant = self.value("select (array_agg(id order by created_at))[1] from organizations") or self.tenant()
         return self.reload(self.service.jobs.enqueue_job(tenant, type, **arguments))
 
-    def claim(self, family: str = "test", lease_seconds: int | None = None) -> Job:
+    def claim(self, family: str = "test", lease_seconds: int | None = None) -> ClaimedJob:
         job = self.queue.claim_next_job(family, lease_seconds)
         assert job is not None
         return job
 
-    def running_job(self, **arguments: Any) -> Job:
+    def running_job(self, **arguments: Any) -> ClaimedJob:
         job = self.job(**arguments)
         claimed = self.claim()
         assert claimed.id == job.id
         return claimed
 
-    def reload(self, job: Job) -> Job:
+    def reload(self, job: JobFields) -> Job:
         return Job(**self.row("select * from jobs where id = %s", job.id))
 
-    def attempts(self, job: Job) -> list[DictRow]:
+    def row_and_lease(self, job: JobFields) -> DictRow:
+        """All that a refused call must leave as it was."""
+        return self.row(
+            "select jobs.*, to_jsonb(leases) as lease from jobs left join tickwork.leases on job_id = id where id = %s",
+            job.id,
+        )
+
+    def held_jobs(self) -> list[ClaimedJob]:
+        """What the workers of the running jobs were given."""
+        query = "select jobs.*, token as lease_token from jobs join tickwork.leases on job_id = id order by id"
+        return [ClaimedJob(**row) for row in self.rows(query)]
+
+    def attempts(self, job: JobFields) -> list[DictRow]:
         """The attempts that have ended."""
         return self.rows("select * from job_attempts where job_id = %s and status <> 'running' order by number", job.id)
 
-    def expire(self, job: Job) -> None:
+    def expire(self, job: JobFields) -> None:
         """Let the lease run out without waiting for it."""
         self.run("update jobs set lease_expires_at = clock_timestamp() - interval '1 second' where id = %s", job.id)
 

@@ -41,8 +41,8 @@ DISAGREEMENTS = """
     full join tickwork.leases on leases.job_id = running.id
     where running.id is null
       or leases.job_id is null
-      or (leases.token, leases.family, leases.type, leases.tenant_id, leases.lease_seconds, leases.expires_at)
-        <> (running.lease_token, running.family, running.type, running.tenant_id, running.lease_seconds,
+      or (leases.family, leases.type, leases.tenant_id, leases.lease_seconds, leases.expires_at)
+        <> (running.family, running.type, running.tenant_id, running.lease_seconds,
           running.lease_expires_at)
       or leases.lane is distinct from running.lane
     union all

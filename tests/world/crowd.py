@@ -10,7 +10,7 @@ from uuid import UUID
 from tests.world import World
 from tests.world.waiting import until
 from tickwork.database.connection import Connection, Database
-from tickwork.jobs.rows import ClaimedJob, Job
+from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import Queue
 
 T = TypeVar("T")
@@ -50,15 +50,15 @@ def fill_by_hand(world: World, tenant: UUID, type: str, jobs: int) -> None:
     world.run("alter table jobs enable trigger user")
 
 
-def claim_one_by_one(world: World, claims: int) -> list[Job]:
+def claim_one_by_one(world: World, claims: int) -> list[ClaimedJob]:
     return [world.claim() for _ in range(claims)]
 
 
-def claim_in_batches(world: World, claims: int) -> list[Job]:
+def claim_in_batches(world: World, claims: int) -> list[ClaimedJob]:
     return [job for _ in range(claims // 100) for job in world.queue.claim_jobs("test", 100)]
 
 
-def claim_all(world: World) -> list[Job]:
+def claim_all(world: World) -> list[ClaimedJob]:
     """Claim one by one until nothing more is to be had."""
     jobs = []
     while job := world.queue.claim_next_job("test"):

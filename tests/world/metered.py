@@ -6,7 +6,7 @@ from psycopg.errors import Diagnostic
 
 from tests.world import World
 from tests.world.crowd import enqueue
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob
 
 # A claim of a quiet queue reads some 30 to 80. One of an attacked queue may move a bounded number of rows first, up
 # to 200 of ten pages each, and may read the catalog on a way that it goes for the first time.
@@ -34,9 +34,9 @@ class MeteredWorker:
             self._connection.execute(setting)
         self._connection.add_notice_handler(self._read_plan)
 
-    def claim(self) -> Job | None:
+    def claim(self) -> ClaimedJob | None:
         row = self._connection.execute("select * from claim_next_job('test', 'metered')").fetchone()
-        return Job(**row) if row else None
+        return ClaimedJob(**row) if row else None
 
     def _warm_up(self, world: World) -> None:
         # The first claims of a connection read the catalog, thousands of pages that nobody can attack.

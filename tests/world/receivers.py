@@ -11,7 +11,7 @@ from tickwork.client import Client
 from tickwork.families.webhook.deliver_webhook import DELIVER_WEBHOOK
 from tickwork.families.webhook.http_request import HTTP_REQUEST
 from tickwork.jobs.handler import Handlers
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import ClaimedJob, Job
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 from tickwork.tools import events
@@ -43,7 +43,7 @@ def deliveries(world: World, endpoint: UUID | None = None) -> list[dict[str, Any
     )
 
 
-def note(world: World, job: Job, verdict: events.Verdict, **fields: Any) -> None:
+def note(world: World, job: ClaimedJob, verdict: events.Verdict, **fields: Any) -> None:
     """What a handler notes of its job's delivery."""
 
     def work(connection: Any) -> None:

@@ -16,11 +16,8 @@ create table storm.history (
   dedupe_key text,
   old_status text,
   new_status text,
-  old_token uuid,
-  new_token uuid,
   old_attempts integer,
   new_attempts integer,
-  old_expires_at timestamptz,
   error_code text,
   attempt_of_outcome integer
 );
@@ -33,12 +30,12 @@ set search_path = ''
 as $$
 begin
   insert into storm.history (
-    job_id, tenant_id, type, lane, dedupe_key, old_status, new_status, old_token, new_token, old_attempts, new_attempts,
-    old_expires_at, error_code, attempt_of_outcome
+    job_id, tenant_id, type, lane, dedupe_key, old_status, new_status, old_attempts, new_attempts, error_code,
+    attempt_of_outcome
   )
   values (
-    new.id, new.tenant_id, new.type, new.lane, new.dedupe_key, old.status, new.status, old.lease_token,
-    new.lease_token, old.attempts, new.attempts, old.lease_expires_at, new.error_code,
+    new.id, new.tenant_id, new.type, new.lane, new.dedupe_key, old.status, new.status, old.attempts, new.attempts,
+    new.error_code,
     -- The handlers say in their results and errors which attempt they were.
     case
       when new.status = 'done' then (new.result ->> 'attempt')::integer
@@ -58,8 +55,43 @@ execute function storm.note_change();
 create trigger note_change
 after update on public.jobs
 for each row
-when ((old.status, old.lease_token, old.attempts) is distinct from (new.status, new.lease_token, new.attempts))
+when ((old.status, old.attempts) is distinct from (new.status, new.attempts))
 execute function storm.note_change();
+
+-- From when to when each token was the one that counts.
+
+create table storm.tokens (
+  step bigint not null default nextval('storm.steps'),
+  transaction xid8 not null default pg_current_xact_id(),
+  job_id uuid not null,
+  token uuid not null,
+  expires_at timestamptz not null,
+  is_over boolean not null
+);
+
+create function storm.note_lease()
+returns trigger
+language plpgsql
+security definer
+set search_path = ''
+as $$
+begin
+  if tg_op <> 'INSERT' then
+    insert into storm.tokens (job_id, token, expires_at, is_over) values (old.job_id, old.token, old.expires_at, true);
+  end if;
+
+  if tg_op <> 'DELETE' then
+    insert into storm.tokens (job_id, token, expires_at, is_over) values (new.job_id, new.token, new.expires_at, false);
+  end if;
+
+  return null;
+end
+$$;
+
+create trigger note_lease
+after insert or delete or update of token on tickwork.leases
+for each row
+execute function storm.note_lease();
 
 -- Nothing here is unique: what must not be there twice has to be able to be.
 

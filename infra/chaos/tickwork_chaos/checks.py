@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tests.world.agreement import DISAGREEMENTS
 from tickwork.database.connection import Connection
-from tickwork_chaos.legal import CHAIN, ILLEGAL, REUSED_TOKENS
+from tickwork_chaos.legal import CHAIN, ILLEGAL, REUSED_TOKENS, WITHOUT_LEASE
 from tickwork_chaos.limits import OVER_LIMITS
 from tickwork_chaos.zombies import EARLY, SPLIT, ZOMBIE_EFFECTS, ZOMBIE_OUTCOMES
 
@@ -57,6 +57,7 @@ CHECKS = {
     "illegal": ILLEGAL,
     "gaps": CHAIN,
     "tokens used twice": REUSED_TOKENS,
+    "running without a lease": WITHOUT_LEASE,
     "over a limit": OVER_LIMITS,
     "follow-ups": """
         select jobs.id, jobs.status, jobs.wanted, count(children.id) as found

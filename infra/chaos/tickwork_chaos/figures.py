@@ -6,8 +6,9 @@ from tickwork.database.connection import Connection
 from tickwork_chaos.checks import Violation
 
 RECOVERIES = """
-    select extract(epoch from started.at - expired.old_expires_at)::float as seconds
+    select extract(epoch from started.at - tokens.expires_at)::float as seconds
     from storm.history as expired
+    join storm.tokens on tokens.job_id = expired.job_id and tokens.transaction = expired.transaction and tokens.is_over
     cross join lateral (
       select at from storm.history
       where history.job_id = expired.job_id and history.step > expired.step and history.new_status = 'running'

@@ -30,10 +30,10 @@ REVIVE = """
 
   with revived as (
     update public.jobs
-    set status = 'running', lease_token = beat.lease_token, lease_expires_at = clock_timestamp() + interval '10 seconds'
+    set status = 'running', lease_expires_at = clock_timestamp() + interval '10 seconds'
     from jsonb_to_recordset(heartbeat_jobs.heartbeats) as beat(job_id uuid, lease_token uuid)
     where jobs.id = beat.job_id and jobs.status in ('queued', 'done')
-    returning jobs.*
+    returning jobs.*, beat.lease_token
   ),
   unfiled as (
     delete from tickwork.waiting using revived where waiting.job_id = revived.id
@@ -58,7 +58,7 @@ SQL_MUTANTS = (
             (
                 "tickwork.reap",
                 "perform tickwork.note_end(tickwork.settle(expired));",
-                """perform pg_sleep(0.5);
+                """perform pg_sleep(3);
                 expired.tokens := array(
                   select leases.token from unnest(expired.ids) as listed(id)
                   left join tickwork.leases on leases.job_id = listed.id order by listed.id

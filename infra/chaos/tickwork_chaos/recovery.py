@@ -87,5 +87,5 @@ def kill(connection: Connection, worker: Worker) -> None:
 
 
 def tokens_of(connection: Connection, worker: Worker) -> list[UUID]:
-    query = "select lease_token from public.jobs where status = 'running' and worker_id like %s"
-    return [row["lease_token"] for row in connection.execute(query, [f"%:{worker.pid()}:%"]).fetchall()]
+    query = "select token from tickwork.leases join public.jobs on jobs.id = leases.job_id where worker_id like %s"
+    return [row["token"] for row in connection.execute(query, [f"%:{worker.pid()}:%"]).fetchall()]

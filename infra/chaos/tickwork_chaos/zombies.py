@@ -2,10 +2,10 @@
 
 # Where each token ended: an effect under it that comes later was written by somebody who had lost the job.
 ENDS = """
-    select old_token as token, min(step) as step
-    from storm.history
-    where old_token is not null and new_token is distinct from old_token
-    group by old_token
+    select token, min(step) as step
+    from storm.tokens
+    where is_over
+    group by token
 """
 
 ZOMBIE_EFFECTS = f"""
@@ -33,10 +33,13 @@ SPLIT = """
 
 # An attempt that was ended as expired although its lease was not over.
 EARLY = """
-    select job_id, step, at, old_expires_at
+    select job_id, history.step, history.at, tokens.expires_at
     from storm.history
+    join storm.tokens using (job_id, transaction)
     where old_status = 'running' and new_status in ('queued', 'dead') and error_code = 'LEASE_EXPIRED'
       -- A job that is given back keeps the error of an earlier attempt.
       and new_attempts = old_attempts
-      and at < old_expires_at
+      and tokens.is_over
+      -- What the lease says, and not the record: a heartbeat that meets a locked record extends the lease alone.
+      and history.at < tokens.expires_at
 """

@@ -25,7 +25,7 @@ COLOURS = {
 }
 
 # Useful to the queue but not to readers.
-HIDDEN = ("lease_token", "lease_seconds", "timeout_seconds")
+HIDDEN = ("lease_seconds", "timeout_seconds")
 
 
 def print_json(value: Any) -> None:

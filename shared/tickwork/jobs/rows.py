@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 Status = Literal["queued", "running", "done", "failed", "dead", "cancelled"]
 
 
-class ClaimedJob(BaseModel):
-    """What a worker needs to know about a job."""
+class JobFields(BaseModel):
+    """What everybody who may see a job knows about it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -22,14 +22,19 @@ class ClaimedJob(BaseModel):
     payload: dict[str, Any]
     attempts: int
     max_attempts: int
-    lease_token: UUID | None
     lease_seconds: int | None
     timeout_seconds: int | None
     worker_id: str | None
     correlation_id: str | None
 
 
-class Job(ClaimedJob):
+class ClaimedJob(JobFields):
+    """A job and the token that its worker must show in every later call. Only the worker is told the token."""
+
+    lease_token: UUID
+
+
+class Job(JobFields):
     """One row of `jobs`."""
 
     status: Status
