@@ -155,7 +155,8 @@ set search_path = ''
 as $$
 begin
   -- In the order in which a settle locks them.
-  lock table tickwork.leases, tickwork.waiting, tickwork.parked, public.jobs in share row exclusive mode;
+  lock table tickwork.leases, tickwork.waiting, tickwork.parked, tickwork.awaiting, public.jobs
+  in share row exclusive mode;
 
   perform tickwork.add_family_type(lost.family, lost.type)
   from (
@@ -166,6 +167,9 @@ begin
 
   delete from tickwork.waiting;
   delete from tickwork.parked;
+  delete from tickwork.awaiting;
+  delete from tickwork.awaited;
+  delete from tickwork.to_check;
   delete from tickwork.alarms;
   delete from tickwork.leases;
   delete from tickwork.taken_keys;
@@ -173,7 +177,9 @@ begin
 
   perform tickwork.follow_jobs(array(select jobs.id from public.jobs where jobs.status <> 'done'));
 
-  return (select count(*) from tickwork.waiting) + (select count(*) from tickwork.parked);
+  return (select count(*) from tickwork.waiting)
+    + (select count(*) from tickwork.parked)
+    + (select count(*) from tickwork.awaiting);
 end
 $$;
 
@@ -226,6 +232,7 @@ begin
     perform tickwork.note_unsuccessful_end(array[new.id]);
   else
     perform tickwork.follow_jobs(array[new.id]);
+    perform tickwork.note_awaited_end(array(select new.id where new.is_awaited and new.finished_at is not null));
   end if;
 
   -- Makes the next claim look for expired leases.
@@ -241,7 +248,7 @@ $$;
 create trigger note_edit
 after update of
   tenant_id, type, family, lane, status, priority, run_at, attempts, max_attempts, dedupe_key, lease_token,
-  lease_expires_at, lease_seconds, finished_at
+  lease_expires_at, lease_seconds, finished_at, after, after_when, ready_at
 on public.jobs
 for each row
 when (current_user <> 'tickwork_owner')

@@ -153,6 +153,11 @@ begin
       else job.attempts + coalesce(job_types.max_attempts, 1)
     end,
     run_at = (change).run_at + (change).step * (job.ordinality - 1),
+    after = coalesce(again.after, jobs.after),
+    ready_at = case
+      when job.status = 'queued' then jobs.ready_at
+      when jobs.after is not null and again.after is null then clock_timestamp()
+    end,
     cancel_requested_at = null,
     progress = null,
     progress_message = null,
@@ -160,6 +165,11 @@ begin
     finished_at = null
   from unnest(changing) with ordinality as job
   left join public.job_types on job_types.key = job.type and job.status <> 'queued'
+  cross join lateral (
+    select case when job.after is not null and job.status <> 'queued' then
+      tickwork.awaited_again(job.after, job.after_when)
+    end
+  ) as again(after)
   where jobs.id = job.id;
 
   delete from tickwork.unsuccessful
@@ -206,7 +216,7 @@ comment on function tickwork.jobs_with_keys is
   'Takes the dedupe keys of jobs that are to be queued again. Returns the jobs whose key no other job holds.';
 
 
--- Out of waiting and parked
+-- Out of waiting, parked and awaiting
 
 create function tickwork.unfile_jobs(jobs tickwork.filed_job[])
 returns void
@@ -214,7 +224,7 @@ language plpgsql
 volatile
 as $$
 declare
-  left_over uuid[] := array(select job.id from unnest(unfile_jobs.jobs) as job);
+  left_over uuid[] := tickwork.unfile_awaiting(array(select job.id from unnest(unfile_jobs.jobs) as job));
   removed uuid[];
   source record;
 begin
@@ -277,4 +287,4 @@ end
 $$;
 
 comment on function tickwork.unfile_jobs is
-  'Removes queued jobs from waiting and parked. The caller has locked them, so that no claim takes one meanwhile.';
+  'Removes queued jobs from waiting, parked and awaiting. The caller has locked them, so that no claim takes one meanwhile.';

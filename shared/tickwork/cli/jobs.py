@@ -5,10 +5,19 @@ from typing import Annotated
 import typer
 
 from tickwork.cli import arguments, connect
-from tickwork.cli.job_options import CreatedAfter, CreatedBefore, ErrorCode, InStatus, Lane, RunAt, chosen_filters
+from tickwork.cli.job_options import (
+    CorrelationId,
+    CreatedAfter,
+    CreatedBefore,
+    ErrorCode,
+    InStatus,
+    Lane,
+    RunAt,
+    chosen_filters,
+)
 from tickwork.cli.options import AsJson, DatabaseUrl, Family, JobId, OfTenant, Tenant, Type
 from tickwork.cli.output import job_table, print_job, print_json, print_table, say
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import AfterWhen, Job
 
 commands = typer.Typer()
 
@@ -27,6 +36,10 @@ def enqueue(
     lane: Lane = None,
     max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default that of the type.")] = None,
     correlation_id: Annotated[str | None, typer.Option(help="To find related jobs.")] = None,
+    after: Annotated[list[str] | None, typer.Option(help="Id of a job to wait for; repeatable.")] = None,
+    after_when: Annotated[
+        AfterWhen | None, typer.Option(help="What to wait for; all_done cancels the job if one of them is not done.")
+    ] = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -43,6 +56,8 @@ def enqueue(
         lane=lane,
         max_attempts=max_attempts,
         correlation_id=correlation_id,
+        after=[arguments.job_id(id, "after") for id in after] if after else None,
+        after_when=after_when,
     )
     say(job, as_json, "already existed and is" if job.deduplicated else "is")
 
@@ -61,6 +76,7 @@ def jobs(
     ] = None,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
+    correlation_id: CorrelationId = None,
     finished_after: Annotated[str | None, typer.Option(help="Such as '1 hour ago'.")] = None,
     finished_before: Annotated[str | None, typer.Option(help="Likewise; excludes that time.")] = None,
     oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Oldest first instead of newest first.")] = False,
@@ -71,7 +87,9 @@ def jobs(
 ) -> None:
     """List jobs, the newest first."""
     client = connect.client(database_url)
-    chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
+    chosen = chosen_filters(
+        client, tenant, family, type, status, lane, error_code, created_after, created_before, correlation_id
+    )
     found = client.jobs.list_jobs(
         **chosen,
         source=source,
