@@ -210,5 +210,6 @@ grant select on public.job_attempts to authenticated, service_role;
 
 -- The columns that a client may set. A trigger fills in the rest.
 grant insert (
-  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify, after, after_when
+  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify, after,
+  after_when
 ) on public.jobs to authenticated, service_role;

@@ -79,8 +79,8 @@ create table tickwork.alarms (
 with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.1);
 
 comment on table tickwork.alarms is
-  'When to look at the parked jobs of a tenant again, and at those of to_check. Usually one row for each family and tenant with parked jobs; two '
-  'transactions that park jobs at the same moment may leave two.';
+  'When to look at the parked jobs of a tenant again, and at those of to_check. Usually one row for each family and '
+  'tenant with parked jobs; two transactions that park jobs at the same moment may leave two.';
 
 create index alarms_by_time on tickwork.alarms (family, wake_at);
 create index alarms_of_a_tenant on tickwork.alarms (family, tenant_number, wake_at);

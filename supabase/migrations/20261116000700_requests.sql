@@ -135,8 +135,8 @@ end
 $$;
 
 comment on function tickwork.check_after is
-  'Raises TWARG, TWBIG or TWJOB unless the job may wait for those that it names. All of them exist, so that no two jobs '
-  'can wait for each other.';
+  'Raises TWARG, TWBIG or TWJOB unless the job may wait for those that it names. All of them must exist, so that no '
+  'two jobs can wait for each other.';
 
 create function tickwork.is_plain_job(request tickwork.job_request)
 returns boolean

@@ -55,10 +55,10 @@ return tickwork.enqueue_job(tickwork.new_job(
 comment on function public.enqueue_job is
   '-> queued. Returns the job''s row and whether it already existed (deduplicated): a repeated idempotency_key of the '
   'tenant and type, or a dedupe_key that a queued or running job of the tenant holds, adds nothing. With notify, the '
-  'end of the job is announced on the channel tickwork_done. With after, it cannot start before those jobs have got as '
-  'far as after_when says: all_done (if one of them ends otherwise, the job is cancelled), all_ended (however they end) '
-  'or any_ended (one of them). Durable when it returns. Raises TWTNT, TWMEM, TWENQ, TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, '
-  'TWRUN, TWATT, TWDUP, TWFUL, TWJOB, TWARG.';
+  'end of the job is announced on the channel tickwork_done. With after, it cannot start before those jobs have got '
+  'as far as after_when says: all_done (if one of them ends otherwise, the job is cancelled), all_ended (however they '
+  'end) or any_ended (one of them). Durable when it returns. Raises TWTNT, TWMEM, TWENQ, TWTYP, TWPAY, TWBIG, TWKEY, '
+  'TWPRI, TWRUN, TWATT, TWDUP, TWFUL, TWJOB, TWARG.';
 
 create function tickwork.requests_from(jobs jsonb, tenant_id uuid, source text, source_ref text, correlation_id text)
 returns tickwork.job_request[]

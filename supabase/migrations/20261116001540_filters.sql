@@ -125,7 +125,8 @@ select 'running', leases.tenant_id, leases.family, leases.type, leases.lane, nul
 from tickwork.leases;
 
 comment on view tickwork.unfinished is 'The queued and running jobs.';
-comment on column tickwork.unfinished.wake_at is 'When the job becomes due. Infinity: it already is. Null: it waits for other jobs, or is running.';
+comment on column tickwork.unfinished.wake_at is
+  'When the job becomes due. Infinity: it already is. Null: it waits for other jobs, or is running.';
 
 -- The failed, dead and cancelled jobs, with columns that only the record has.
 

@@ -153,11 +153,6 @@ begin
       else job.attempts + coalesce(job_types.max_attempts, 1)
     end,
     run_at = (change).run_at + (change).step * (job.ordinality - 1),
-    after = coalesce(again.after, jobs.after),
-    ready_at = case
-      when job.status = 'queued' then jobs.ready_at
-      when jobs.after is not null and again.after is null then clock_timestamp()
-    end,
     cancel_requested_at = null,
     progress = null,
     progress_message = null,
@@ -165,16 +160,14 @@ begin
     finished_at = null
   from unnest(changing) with ordinality as job
   left join public.job_types on job_types.key = job.type and job.status <> 'queued'
-  cross join lateral (
-    select case when job.after is not null and job.status <> 'queued' then
-      tickwork.awaited_again(job.after, job.after_when)
-    end
-  ) as again(after)
   where jobs.id = job.id;
 
   delete from tickwork.unsuccessful
   where unsuccessful.job_id = any (ids);
 
+  perform tickwork.wait_again(array(
+    select job.id from unnest(changing) as job where job.status <> 'queued' and job.after is not null
+  ));
   perform tickwork.file_again(ids);
   return cardinality(ids);
 end
@@ -287,4 +280,5 @@ end
 $$;
 
 comment on function tickwork.unfile_jobs is
-  'Removes queued jobs from waiting, parked and awaiting. The caller has locked them, so that no claim takes one meanwhile.';
+  'Removes queued jobs from waiting, parked and awaiting. The caller has locked them, so that no claim takes one '
+  'meanwhile.';

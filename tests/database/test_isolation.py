@@ -55,6 +55,7 @@ TENANT_OF = {
     "tickwork.call_secrets": None,
     "tickwork.schema_versions": None,
     "tickwork.event_purge": None,
+    "tickwork.awaited": "(select jobs.tenant_id from public.jobs where jobs.id = awaited_id)",
     "tickwork.pauses": "substring(scope from '^tenant ([0-9a-f-]+)')::uuid",
 }
 BY_NUMBER = "(select tenants.tenant_id from tickwork.tenants where tenants.number = tenant_number)"
@@ -282,7 +283,9 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     world.service.pauses.limit_lane(word, tenant, word, max_running=5, starts_per_minute=100)
     world.service.pauses.hold_lane(word, tenant, "held", "infinity")
     world.job(type, tenant, payload={"secret": word}, lane=word)
-    world.claim(word, lease_seconds=3600)
+    running = world.claim(word, lease_seconds=3600)
+    world.job(type, tenant, after=[running.id])
+    world.run("insert into tickwork.to_check select number, %s from tickwork.tenants", running.id)
     world.job(type, tenant, lane="held", run_at=datetime(2100, 1, 1, tzinfo=UTC))
     for status in ("done", "failed", "dead", "cancelled"):
         job = world.job(type, tenant, lane=word, correlation_id="key")
