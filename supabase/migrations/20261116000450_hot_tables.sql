@@ -49,6 +49,7 @@ create index awaiting_of_a_tenant on tickwork.awaiting (family, tenant_number);
 create table tickwork.awaited (
   awaited_id uuid not null,
   job_id uuid not null,
+  tenant_number bigint not null,
   primary key (awaited_id, job_id)
 )
 with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);

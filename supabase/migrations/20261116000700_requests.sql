@@ -138,6 +138,18 @@ comment on function tickwork.check_after is
   'Raises TWARG, TWBIG or TWJOB unless the job may wait for those that it names. All of them must exist, so that no '
   'two jobs can wait for each other.';
 
+create function tickwork.correlation_id_of(after uuid[])
+returns text
+language plpgsql
+stable
+as $$
+begin
+  return (select jobs.correlation_id from public.jobs where jobs.id = correlation_id_of.after[1]);
+end
+$$;
+
+comment on function tickwork.correlation_id_of is 'The correlation_id of the first of the jobs; null if there is none.';
+
 create function tickwork.is_plain_job(request tickwork.job_request)
 returns boolean
 language sql

@@ -17,17 +17,17 @@ begin
   join tickwork.tenants on tenants.tenant_id = jobs.tenant_id;
 
   with added as (
-    insert into tickwork.awaited (awaited_id, job_id)
-    select distinct awaited.id, jobs.id
+    insert into tickwork.awaited (awaited_id, job_id, tenant_number)
+    select distinct awaited.id, jobs.id, tenants.number
     from unnest(file_awaiting.ids) as filed(id)
     cross join lateral (select * from public.jobs where jobs.id = filed.id limit 1) as jobs
+    join tickwork.tenants on tenants.tenant_id = jobs.tenant_id
     cross join unnest(jobs.after) as awaited(id)
-    returning awaited.awaited_id, awaited.job_id
+    returning awaited.tenant_number, awaited.awaited_id
   )
   insert into tickwork.to_check (tenant_number, job_id)
-  select distinct awaiting.tenant_number, added.awaited_id
-  from added
-  join tickwork.awaiting on awaiting.job_id = added.job_id;
+  select distinct added.tenant_number, added.awaited_id
+  from added;
 end
 $$;
 
@@ -83,9 +83,8 @@ begin
     select first_one.tenant_number, ended.id
     from unnest(note_awaited_end.ids) as ended(id)
     cross join lateral (
-      select awaiting.tenant_number
+      select awaited.tenant_number
       from tickwork.awaited
-      join tickwork.awaiting on awaiting.job_id = awaited.job_id
       where awaited.awaited_id = ended.id
       limit 1
     ) as first_one

@@ -55,7 +55,6 @@ TENANT_OF = {
     "tickwork.call_secrets": None,
     "tickwork.schema_versions": None,
     "tickwork.event_purge": None,
-    "tickwork.awaited": "(select jobs.tenant_id from public.jobs where jobs.id = awaited_id)",
     "tickwork.pauses": "substring(scope from '^tenant ([0-9a-f-]+)')::uuid",
 }
 BY_NUMBER = "(select tenants.tenant_id from tickwork.tenants where tenants.number = tenant_number)"

@@ -250,7 +250,8 @@ class Scene:
                 )
         left = world.value(
             "select count(*) from jobs where status in ('queued', 'running') "
-            "and not exists (select from tickwork.pauses where scope = 'type ' || jobs.type)"
+            "and not exists (select from tickwork.pauses where scope = 'type ' || jobs.type "
+            "or jobs.after is not null and jobs.ready_at is null)"
         )
         if left:
             yield f"{left} jobs are stuck"
