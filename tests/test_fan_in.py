@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -32,11 +33,15 @@ def fan_in(world: World, after_when: AfterWhen = "all_done") -> Job:
     return world.job("quick", tenant, after=ids, after_when=after_when, priority=100)
 
 
+def have_started(world: World, jobs: int) -> bool:
+    return bool(world.value("select count(*) from jobs where status <> 'queued'") > jobs)
+
+
 def kill_now_and_then(world: World, folder: Path, stack: ExitStack) -> Iterator[Process]:
     """Workers that work until they are killed; each of them is replaced."""
     workers = [stack.enter_context(worker(world, folder)) for _ in range(WORKERS)]
-    for ended in KILLED_AFTER:
-        until(lambda ended=ended: world.value("select count(*) from jobs where status <> 'queued'") > ended)
+    for started in KILLED_AFTER:
+        until(partial(have_started, world, started))
         victim = workers.pop(0)
         victim.popen.kill()
         victim.popen.wait()

@@ -1,6 +1,7 @@
 """Jobs that wait for other jobs."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import psycopg
@@ -47,7 +48,7 @@ def test_a_job_starts_when_all_that_it_waits_for_are_done(world: World) -> None:
     assert (last.status, last.after, last.after_when) == ("queued", [first.id, second.id, third.id], "all_done")
     assert last.ready_at is None
     world.queue.complete_job(first)
-    world.queue.settle_jobs([{**lease_of(second), "status": "done"}])
+    world.queue.settle_jobs([{**lease_of(second), "status": "done", "logs": "said something"}])
     (claimed,) = claim_all(world)
     assert claimed.id == third.id
     assert disagreements(world) == []
@@ -172,12 +173,12 @@ def test_it_belongs_to_the_chain_of_the_first_that_it_waits_for(world: World) ->
 @pytest.mark.parametrize("has_key", [False, True])
 def test_nobody_waits_for_what_is_not_there_or_not_theirs(world: World, has_key: bool) -> None:
     mine, foreign = world.job(), world.job(tenant=world.tenant("other"))
-    key = {"idempotency_key": "k"} if has_key else {}
+    key = "k" if has_key else None
     messages = []
 
     for id in (uuid4(), foreign.id):
         with pytest.raises(NoSuchJob) as refused:
-            world.service.jobs.enqueue_job(mine.tenant_id, mine.type, after=[mine.id, id], **key)
+            world.service.jobs.enqueue_job(mine.tenant_id, mine.type, after=[mine.id, id], idempotency_key=key)
         messages.append(str(refused.value).replace(str(id), "…"))
         member = world.member_of(mine.tenant_id)
         with pytest.raises(psycopg.Error, match=f"there is no job {id}"):
@@ -349,7 +350,7 @@ def test_what_was_purged_has_ended(world: World) -> None:
     last = world.job(after=[first.id, second.id])
     world.queue.complete_job(first)
 
-    assert world.service.maintenance.purge_jobs("0 seconds") == 1
+    assert world.service.maintenance.purge_jobs(timedelta(0)) == 1
     assert world.service.maintenance.rebuild_queue() == 1
 
     assert disagreements(world) == []
