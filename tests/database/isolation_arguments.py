@@ -65,6 +65,7 @@ def of_jobs(target: Target, job: UUID) -> dict[str, str]:
         "ids": array(job),
         "job_ids": array(job),
         "settled": array(job),
+        "correlation_id": "key",
         "after": array(job),
         "after_when": "all_done",
         "ended": array(job),
