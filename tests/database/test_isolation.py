@@ -282,10 +282,10 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     world.service.pauses.limit_lane(word, tenant, word, max_running=5, starts_per_minute=100)
     world.service.pauses.hold_lane(word, tenant, "held", "infinity")
     world.job(type, tenant, payload={"secret": word}, lane=word)
-    running = world.claim(word, lease_seconds=3600)
-    world.job(type, tenant, after=[running.id])
-    world.run("insert into tickwork.to_check select number, %s from tickwork.tenants", running.id)
-    world.job(type, tenant, lane="held", run_at=datetime(2100, 1, 1, tzinfo=UTC))
+    world.claim(word, lease_seconds=3600)
+    later = world.job(type, tenant, lane="held", run_at=datetime(2100, 1, 1, tzinfo=UTC))
+    world.job(type, tenant, after=[later.id])
+    world.run("insert into tickwork.to_check select number, %s from tickwork.tenants", later.id)
     for status in ("done", "failed", "dead", "cancelled"):
         job = world.job(type, tenant, lane=word, correlation_id="key")
         ended = "update jobs set status = %s, error_code = 'no', finished_at = now() where id = %s"
