@@ -72,6 +72,8 @@ REFUSED = (
     "tickwork.check_change",
     "tickwork.take_keys",
     "tickwork.follow_jobs",
+    "tickwork.file_awaiting",
+    "tickwork.insert_job",
     "tickwork.insert_new_jobs",
     "tickwork.start_job",
     "tickwork.enqueue_import",
@@ -285,7 +287,8 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     world.claim(word, lease_seconds=3600)
     later = world.job(type, tenant, lane="held", run_at=datetime(2100, 1, 1, tzinfo=UTC))
     world.job(type, tenant, after=[later.id])
-    world.run("insert into tickwork.to_check select number, %s from tickwork.tenants", later.id)
+    to_check = "insert into tickwork.to_check select number, %s from tickwork.tenants where tenant_id = %s"
+    world.run(to_check, later.id, tenant)
     for status in ("done", "failed", "dead", "cancelled"):
         job = world.job(type, tenant, lane=word, correlation_id="key")
         ended = "update jobs set status = %s, error_code = 'no', finished_at = now() where id = %s"
