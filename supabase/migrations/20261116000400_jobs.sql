@@ -26,6 +26,10 @@ create table public.jobs (
   source text not null default 'manual',
   source_ref text,
   notify boolean not null default false,
+  is_awaited boolean not null default false,
+  after uuid[],
+  after_when text,
+  ready_at timestamptz,
   error_code text,
   error_message text,
   created_by uuid,
@@ -54,6 +58,10 @@ comment on column public.jobs.timeout_seconds is
   'How long the handler may run, as set by the type at the time of the claim.';
 comment on column public.jobs.worker_id is 'The worker that has, or last had, the job. For display only.';
 comment on column public.jobs.notify is 'Whether its end is announced on the channel tickwork_done, with its id.';
+comment on column public.jobs.is_awaited is 'Whether another job has waited for it since it was created.';
+comment on column public.jobs.after is 'The jobs that it waits for before it can start.';
+comment on column public.jobs.after_when is 'all_done, all_ended or any_ended: when those have got far enough.';
+comment on column public.jobs.ready_at is 'When they had got far enough. Null until then, and for jobs without after.';
 comment on column public.jobs.started_at is 'When the current or last attempt started.';
 
 -- Only on columns that never change in the life of a job.
@@ -194,6 +202,7 @@ begin
     where gone.status = 'queued'
   ));
 
+  perform tickwork.note_awaited_end(array(select gone.id from gone where gone.is_awaited));
   return null;
 end
 $$;
@@ -214,5 +223,6 @@ grant select on public.job_attempts to authenticated, service_role;
 
 -- The columns that a client may set. A trigger fills in the rest.
 grant insert (
-  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify
+  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify, after,
+  after_when
 ) on public.jobs to authenticated, service_role;

@@ -32,6 +32,46 @@ create index parked_by_time on tickwork.parked (family, tenant_number, wake_at);
 create index parked_in_a_lane on tickwork.parked (family, tenant_number, lane, priority desc, run_at)
 where lane is not null;
 
+create table tickwork.awaiting (
+  job_id uuid primary key,
+  family text collate "C" not null,
+  type text collate "C" not null,
+  tenant_number bigint not null,
+  lane text collate "C"
+)
+with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
+
+comment on table tickwork.awaiting is
+  'Queued jobs that wait for other jobs. They move to waiting, or to parked, when those have ended.';
+
+create index awaiting_of_a_tenant on tickwork.awaiting (family, tenant_number);
+
+create table tickwork.awaited (
+  awaited_id uuid not null,
+  job_id uuid not null,
+  tenant_number bigint not null,
+  primary key (awaited_id, job_id)
+)
+with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
+
+comment on table tickwork.awaited is
+  'Which jobs the jobs of awaiting still wait for. Only those who have locked the record of job_id remove a row.';
+
+create index awaited_by_a_job on tickwork.awaited (job_id);
+
+-- No unique key, so that nobody waits for it.
+
+create table tickwork.to_check (
+  tenant_number bigint not null,
+  job_id uuid not null
+)
+with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1, autovacuum_vacuum_cost_delay = 0);
+
+comment on table tickwork.to_check is
+  'Awaited jobs that have ended, or may have: what waits for them is checked next.';
+
+create index to_check_of_a_tenant on tickwork.to_check (tenant_number);
+
 create table tickwork.alarms (
   family text collate "C" not null,
   tenant_number bigint not null,
@@ -40,8 +80,8 @@ create table tickwork.alarms (
 with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.1);
 
 comment on table tickwork.alarms is
-  'When to look at the parked jobs of a tenant again. Usually one row for each family and tenant with parked jobs; two '
-  'transactions that park jobs at the same moment may leave two.';
+  'When to look at the parked jobs of a tenant again, and at those of to_check. Usually one row for each family and '
+  'tenant with parked jobs; two transactions that park jobs at the same moment may leave two.';
 
 create index alarms_by_time on tickwork.alarms (family, wake_at);
 create index alarms_of_a_tenant on tickwork.alarms (family, tenant_number, wake_at);
@@ -142,8 +182,9 @@ create index allowances_of_a_tenant on tickwork.allowances (tenant_id);
 
 select tickwork.guard_table(hot_table)
 from unnest(array[
-  'tickwork.waiting', 'tickwork.parked', 'tickwork.alarms', 'tickwork.leases', 'tickwork.taken_keys',
-  'tickwork.blocked', 'tickwork.buckets', 'tickwork.allowances'
+  'tickwork.waiting', 'tickwork.parked', 'tickwork.awaiting', 'tickwork.awaited', 'tickwork.to_check',
+  'tickwork.alarms', 'tickwork.leases', 'tickwork.taken_keys', 'tickwork.blocked', 'tickwork.buckets',
+  'tickwork.allowances'
 ]::regclass[]) as hot_table;
 
 select tickwork.guard_table('tickwork.lane_rules', service => 'select');
@@ -158,6 +199,7 @@ begin
   delete from tickwork.allowances where allowances.tenant_id = old.tenant_id;
   delete from tickwork.blocked where blocked.tenant_number = old.number;
   delete from tickwork.pauses where pauses.scope = 'tenant ' || old.tenant_id;
+  delete from tickwork.to_check where to_check.tenant_number = old.number;
 
   delete from tickwork.waiting
   using tickwork.family_types

@@ -139,11 +139,16 @@ begin
     perform tickwork.fill_lane(wake_parked.family, wake_parked.tenant_number, rule.lane);
     perform tickwork.forget_lane_rule(rule, wake_parked.tenant_number);
   end loop;
+
+  if tickwork.has_to_check(wake_parked.tenant_number) then
+    perform tickwork.check_portions(wake_parked.tenant_number);
+  end if;
 end
 $$;
 
 comment on function tickwork.wake_parked is
-  'Moves a portion of the tenant''s parked jobs that are due to waiting, and fills lanes that have room.';
+  'Moves a portion of the tenant''s parked jobs that are due to waiting, fills lanes that have room, and checks what '
+  'waits for other jobs.';
 
 create function tickwork.sees_all_parked(tenant_number bigint)
 returns boolean
@@ -181,7 +186,10 @@ begin
           and lane_rules.wake_at is not null
         order by lane_rules.tenant_id, lane_rules.family, lane_rules.wake_at
         limit 1
-      )
+      ),
+      case
+        when tickwork.has_to_check(reset_alarm.tenant_number) then clock_timestamp() + interval '1 second'
+      end
     );
   else
     -- There may be a job that is not visible yet.

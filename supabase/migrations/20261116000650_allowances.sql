@@ -127,6 +127,18 @@ as $$
       limit count_queued.most::bigint + 1
     ) as out_of_sight
     where tenants.tenant_id = count_queued.tenant_id
+    union all
+    select
+    from tickwork.tenants
+    cross join (select distinct family_types.family from tickwork.family_types) as families
+    cross join lateral (
+      select
+      from tickwork.awaiting
+      where awaiting.family = families.family
+        and awaiting.tenant_number = tenants.number
+      limit count_queued.most::bigint + 1
+    ) as after_others
+    where tenants.tenant_id = count_queued.tenant_id
     limit count_queued.most::bigint + 1
   ) as counted;
 $$;

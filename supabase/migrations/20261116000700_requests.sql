@@ -16,7 +16,9 @@ create type tickwork.job_request as (
   correlation_id text,
   notify boolean,
   source text,
-  source_ref text
+  source_ref text,
+  after uuid[],
+  after_when text
 );
 
 -- Ids begin with the time, as in UUID version 7: jobs that come and go together are on the same pages.
@@ -44,14 +46,16 @@ create function tickwork.new_job(
   notify boolean default false,
   source text default 'manual',
   source_ref text default null,
-  id uuid default gen_random_uuid()
+  id uuid default gen_random_uuid(),
+  after uuid[] default null,
+  after_when text default null
 )
 returns tickwork.job_request
 language sql
 volatile
 return row(
   id, tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id,
-  notify, source, source_ref
+  notify, source, source_ref, nullif(after, '{}'), coalesce(after_when, 'all_done')
 )::tickwork.job_request;
 
 comment on function tickwork.new_job is 'A job request, with defaults for everything that is not given.';
@@ -88,8 +92,63 @@ begin
     raise exception 'max_attempts: % is out of range, it must be 1 to 25', (check_job.request).max_attempts
       using errcode = 'TWATT', hint = 'Leave it out to use that of the job''s type.';
   end if;
+
+  perform tickwork.check_after(check_job.request);
 end
 $$;
+
+create function tickwork.check_after(request tickwork.job_request)
+returns void
+language plpgsql
+stable
+as $$
+declare
+  stranger text;
+begin
+  if (check_after.request).after_when not in ('all_done', 'all_ended', 'any_ended') then
+    raise exception 'after_when: must be all_done, all_ended or any_ended, not %',
+      quote_literal((check_after.request).after_when)
+      using errcode = 'TWARG', hint = 'Leave it out to start the job when all jobs of after are done.';
+  end if;
+
+  if cardinality((check_after.request).after) > 1000 then
+    raise exception 'after: % jobs are too many, the maximum is 1000', cardinality((check_after.request).after)
+      using errcode = 'TWBIG', hint = 'Enqueue several jobs that wait for a part each, and one that waits for these.';
+  end if;
+
+  -- The same error for a foreign job as for a missing one, so that nobody learns which ids exist.
+  select coalesce(awaited.id::text, 'null') into stranger
+  from unnest((check_after.request).after) as awaited(id)
+  where not exists (
+    select
+    from public.jobs
+    where jobs.id = awaited.id
+      and jobs.tenant_id = (check_after.request).tenant_id
+  )
+  limit 1;
+
+  if found then
+    raise exception 'after: there is no job %', stranger
+      using errcode = 'TWJOB', hint = 'A job can only wait for jobs of its own tenant that exist already.';
+  end if;
+end
+$$;
+
+comment on function tickwork.check_after is
+  'Raises TWARG, TWBIG or TWJOB unless the job may wait for those that it names. All of them must exist, so that no '
+  'two jobs can wait for each other.';
+
+create function tickwork.correlation_id_of(after uuid[])
+returns text
+language plpgsql
+stable
+as $$
+begin
+  return (select jobs.correlation_id from public.jobs where jobs.id = correlation_id_of.after[1]);
+end
+$$;
+
+comment on function tickwork.correlation_id_of is 'The correlation_id of the first of the jobs; null if there is none.';
 
 create function tickwork.is_plain_job(request tickwork.job_request)
 returns boolean
@@ -103,7 +162,8 @@ return jsonb_typeof((request).payload) = 'object'
   and octet_length(coalesce((request).idempotency_key, '-')) between 1 and 200
   and octet_length(coalesce((request).dedupe_key, '-')) between 1 and 200
   and octet_length(coalesce((request).lane, '-')) between 1 and 200
-  and octet_length(coalesce((request).correlation_id, '-')) between 1 and 200;
+  and octet_length(coalesce((request).correlation_id, '-')) between 1 and 200
+  and (request).after is null;
 
 comment on function tickwork.is_plain_job is
   'True only if check_job would accept the job, whatever the schema of its type. It may accept others too.';

@@ -164,17 +164,23 @@ as $$
 declare
   due_by constant timestamptz := clock_timestamp();
   inserted public.jobs[];
+  has_after boolean;
 begin
   with inserted_jobs as (
     insert into public.jobs (
       id, tenant_id, type, family, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts,
-      correlation_id, notify, source, source_ref, created_by
+      correlation_id, notify, source, source_ref, created_by, after, after_when
     )
     select
       request.id, request.tenant_id, request.type, job_types.family, coalesce(request.payload, '{}'),
       coalesce(request.priority, job_types.priority), coalesce(request.run_at, due_by), request.idempotency_key,
-      request.dedupe_key, request.lane, coalesce(request.max_attempts, job_types.max_attempts), request.correlation_id,
-      coalesce(request.notify, false), coalesce(request.source, 'manual'), request.source_ref, tickwork.caller_id()
+      request.dedupe_key, request.lane, coalesce(request.max_attempts, job_types.max_attempts),
+      case
+        when request.after is null then request.correlation_id
+        else coalesce(request.correlation_id, tickwork.correlation_id_of(request.after))
+      end,
+      coalesce(request.notify, false), coalesce(request.source, 'manual'), request.source_ref, tickwork.caller_id(),
+      request.after, case when request.after is not null then request.after_when end
     from unnest(insert_new_jobs.requests) with ordinality as request
     left join public.job_types on job_types.key = request.type
     where case
@@ -197,13 +203,24 @@ begin
     from inserted_jobs
     join tickwork.tenants on tenants.tenant_id = (inserted_jobs.job).tenant_id
     where (inserted_jobs.job).lane is null
+      and (inserted_jobs.job).after is null
       and (inserted_jobs.job).run_at <= due_by
   )
-  select array_agg(inserted_jobs.job)
-  into inserted
+  select array_agg(inserted_jobs.job), bool_or((inserted_jobs.job).after is not null)
+  into inserted, has_after
   from inserted_jobs;
 
   perform tickwork.note_enqueued(inserted, due_by);
+
+  -- What they wait for may have ended already.
+  if has_after then
+    inserted := array(
+      select found.job
+      from unnest(inserted) with ordinality as job
+      cross join lateral (select jobs as job from public.jobs where jobs.id = job.id limit 1) as found
+      order by job.ordinality
+    );
+  end if;
 
   return query
   select *
@@ -214,60 +231,3 @@ $$;
 comment on function tickwork.insert_new_jobs is
   '-> queued. Like insert_jobs, for jobs that already hold their dedupe keys. A job whose idempotency key is taken is '
   'left out.';
-
--- The short way for one job without a key: 20 % less server time (docs/decisions.md).
-
-create function tickwork.insert_job(request tickwork.job_request)
-returns tickwork.enqueued_jobs
-language plpgsql
-volatile
-as $$
-declare
-  due_by constant timestamptz := clock_timestamp();
-  job_type public.job_types;
-  job tickwork.enqueued_jobs;
-begin
-  select * into job_type
-  from public.job_types
-  where job_types.key = (request).type;
-
-  request.payload := coalesce((request).payload, '{}');
-
-  if (
-    job_type.is_active
-    and tickwork.is_plain_match((request).payload, job_type.payload_schema)
-    and tickwork.is_plain_job(request)
-  ) is not true then
-    perform tickwork.check_job(request, job_type);
-  end if;
-
-  insert into public.jobs (
-    id, tenant_id, type, family, payload, priority, run_at, lane, max_attempts, correlation_id, notify, source,
-    source_ref, created_by
-  )
-  values (
-    (request).id, (request).tenant_id, (request).type, job_type.family, (request).payload,
-    coalesce((request).priority, job_type.priority), coalesce((request).run_at, due_by), (request).lane,
-    coalesce((request).max_attempts, job_type.max_attempts), (request).correlation_id,
-    coalesce((request).notify, false), coalesce((request).source, 'manual'), (request).source_ref,
-    tickwork.caller_id()
-  )
-  returning jobs.*, false into job;
-
-  if job.lane is not null or job.run_at > due_by then
-    perform tickwork.file_jobs(array[job.id]);
-  else
-    insert into tickwork.waiting (family, type, tenant_number, priority, run_at, job_id)
-    select job.family, job.type, tenants.number, job.priority, job.run_at, job.id
-    from tickwork.tenants
-    where tenants.tenant_id = job.tenant_id;
-  end if;
-
-  perform tickwork.wait_for_disk();
-  perform tickwork.take_allowance(job.tenant_id, 1);
-  perform tickwork.announce(case when job.run_at <= clock_timestamp() then array[job.family] end);
-  return job;
-end
-$$;
-
-comment on function tickwork.insert_job is '-> queued. Like insert_jobs, for one job without a key.';

@@ -8,6 +8,8 @@ as $$
 declare
   due_by constant timestamptz := clock_timestamp();
   others uuid[];
+  not_ready uuid[];
+  owners uuid[];
 begin
   if note_enqueued.jobs is null then
     return;
@@ -15,14 +17,22 @@ begin
 
   perform tickwork.wait_for_disk();
 
-  others := array(
-    select job.id
-    from unnest(note_enqueued.jobs) as job
-    where job.lane is not null or job.run_at > note_enqueued.filed_by
-  );
+  select
+    array_agg(job.id) filter (where job.after is null),
+    array_agg(job.id) filter (where job.after is not null),
+    array_agg(distinct job.tenant_id) filter (where job.after is not null)
+  into others, not_ready, owners
+  from unnest(note_enqueued.jobs) as job
+  where job.lane is not null
+    or job.after is not null
+    or job.run_at > note_enqueued.filed_by;
 
-  if others <> '{}' then
+  if others is not null then
     perform tickwork.file_jobs(others);
+  end if;
+
+  if not_ready is not null then
+    perform tickwork.file_awaiting(not_ready);
   end if;
 
   -- All jobs of a tenant at once, and tenants in a fixed order, so that calls cannot deadlock.
@@ -38,7 +48,12 @@ begin
     select distinct job.family
     from unnest(note_enqueued.jobs) as job
     where job.run_at <= due_by
+      and job.after is null
   ));
+
+  -- Last: it locks jobs, and from then on waits for nobody.
+  perform tickwork.check_awaited(tickwork.tenant_number_of(owner.id))
+  from unnest(owners) as owner(id);
 end
 $$;
 
@@ -89,12 +104,15 @@ begin
   new.priority := coalesce(new.priority, job_type.priority);
   new.run_at := coalesce(new.run_at, clock_timestamp());
   new.notify := coalesce(new.notify, false);
+  new.after := nullif(new.after, '{}');
+  new.after_when := case when new.after is not null then coalesce(new.after_when, 'all_done') end;
+  new.correlation_id := coalesce(new.correlation_id, tickwork.correlation_id_of(new.after));
   new.created_by := tickwork.caller_id();
 
   perform tickwork.check_job(
     tickwork.new_job(
       new.tenant_id, new.type, new.payload, new.priority, new.run_at, new.idempotency_key, new.dedupe_key, new.lane,
-      new.max_attempts, new.correlation_id
+      new.max_attempts, new.correlation_id, after => new.after, after_when => new.after_when
     ),
     job_type
   );

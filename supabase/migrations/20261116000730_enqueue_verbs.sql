@@ -39,7 +39,9 @@ create function public.enqueue_job(
   lane text default null,
   max_attempts integer default null,
   correlation_id text default null,
-  notify boolean default false
+  notify boolean default false,
+  after uuid[] default null,
+  after_when text default 'all_done'
 )
 returns tickwork.enqueued_jobs
 language sql
@@ -47,14 +49,16 @@ volatile
 -- Parsed at its definition, it is inlined into the statement that calls it.
 return tickwork.enqueue_job(tickwork.new_job(
   tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id, notify,
-  id => null
+  id => null, after => after, after_when => after_when
 ));
 
 comment on function public.enqueue_job is
   '-> queued. Returns the job''s row and whether it already existed (deduplicated): a repeated idempotency_key of the '
   'tenant and type, or a dedupe_key that a queued or running job of the tenant holds, adds nothing. With notify, the '
-  'end of the job is announced on the channel tickwork_done. Durable when it returns. Raises TWTNT, TWMEM, TWENQ, '
-  'TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, TWRUN, TWATT, TWDUP, TWFUL.';
+  'end of the job is announced on the channel tickwork_done. With after, it cannot start before those jobs have got '
+  'as far as after_when says: all_done (if one of them ends otherwise, the job is cancelled), all_ended (however they '
+  'end) or any_ended (one of them). Durable when it returns. Raises TWTNT, TWMEM, TWENQ, TWTYP, TWPAY, TWBIG, TWKEY, '
+  'TWPRI, TWRUN, TWATT, TWDUP, TWFUL, TWJOB, TWARG.';
 
 create function tickwork.requests_from(jobs jsonb, tenant_id uuid, source text, source_ref text, correlation_id text)
 returns tickwork.job_request[]
@@ -67,7 +71,7 @@ declare
 begin
   perform tickwork.check_objects('jobs', requests_from.jobs, array[
     'tenant_id', 'type', 'payload', 'priority', 'run_at', 'idempotency_key', 'dedupe_key', 'lane',
-    'max_attempts', 'correlation_id', 'notify'
+    'max_attempts', 'correlation_id', 'notify', 'after', 'after_when'
   ]);
 
   return array(
@@ -75,7 +79,8 @@ begin
       coalesce(requests_from.tenant_id, request.tenant_id), request.type, request.payload, request.priority,
       request.run_at, request.idempotency_key, request.dedupe_key, request.lane, request.max_attempts,
       coalesce(request.correlation_id, requests_from.correlation_id), request.notify,
-      requests_from.source, requests_from.source_ref, (first_id || lpad(to_hex(request.ordinality), 8, '0'))::uuid
+      requests_from.source, requests_from.source_ref, (first_id || lpad(to_hex(request.ordinality), 8, '0'))::uuid,
+      request.after, request.after_when
     )
     from rows from (
       jsonb_populate_recordset(null::tickwork.job_request, requests_from.jobs)

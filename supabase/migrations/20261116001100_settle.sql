@@ -71,14 +71,17 @@ begin
     from ended
     where jobs.id = ended.id
       and ended.is_done
+    returning jobs.is_awaited
   )
-  select coalesce(array_agg(ended.id), '{}'), bool_and(ended.is_done), bool_or(ended.is_watched)
+  select
+    coalesce(array_agg(ended.id), '{}'), bool_and(ended.is_done),
+    bool_or(ended.is_watched) or exists (select from done where done.is_awaited)
   into settled
   from ended;
 
   if settled.ids <> '{}' and (outcomes).given is not null then
     if not settled.are_done then
-      perform tickwork.note_undone((outcomes).given, settled.ids);
+      settled.are_watched := tickwork.note_undone((outcomes).given, settled.ids) or settled.are_watched;
     end if;
 
     perform tickwork.write_attempts((outcomes).given, settled.ids);
@@ -106,6 +109,7 @@ as $$
 declare
   now_at constant timestamptz := clock_timestamp();
   is_watched boolean;
+  is_awaited boolean;
 begin
   if current_setting('synchronous_commit') = 'off' then
     perform tickwork.wait_for_disk();
@@ -130,13 +134,14 @@ begin
     lease_expires_at = null,
     updated_at = now_at,
     finished_at = now_at
-  where jobs.id = settle_done_job.job_id;
+  where jobs.id = settle_done_job.job_id
+  returning jobs.is_awaited into is_awaited;
 
   if is_watched then
     perform tickwork.free_what_was_held(array[settle_done_job.job_id]);
   end if;
 
-  return row(array[settle_done_job.job_id], true, is_watched)::tickwork.settled;
+  return row(array[settle_done_job.job_id], true, is_watched or is_awaited)::tickwork.settled;
 end
 $$;
 

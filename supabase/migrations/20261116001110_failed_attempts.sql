@@ -1,12 +1,13 @@
 -- running -> queued, failed, dead or cancelled, and what the end of an attempt leaves behind
 
 create function tickwork.note_undone(outcomes tickwork.outcome[], settled uuid[])
-returns void
+returns boolean
 language plpgsql
 volatile
 as $$
 declare
   ids uuid[];
+  are_awaited boolean;
 begin
   with changed as (
     update public.jobs
@@ -41,24 +42,26 @@ begin
       and jobs.id = any (note_undone.settled)
       and outcome.job_id = any (note_undone.settled)
       and outcome.status <> 'done'
-    returning jobs.id
+    returning jobs.id, jobs.is_awaited
   )
-  select array_agg(changed.id)
-  into ids
+  select array_agg(changed.id), bool_or(changed.is_awaited)
+  into ids, are_awaited
   from changed;
 
   if ids is null then
-    return;
+    return false;
   end if;
 
   perform tickwork.keep_exceptions(note_undone.outcomes, ids);
   perform tickwork.note_unsuccessful(ids);
   perform tickwork.file_again(ids);
+  return are_awaited;
 end
 $$;
 
 comment on function tickwork.note_undone is
-  'running -> queued, failed, dead or cancelled, for jobs whose lease has been ended.';
+  'running -> queued, failed, dead or cancelled, for jobs whose lease has been ended. Returns whether others wait for '
+  'one of them.';
 
 create function tickwork.status_after(
   ending text,
@@ -177,14 +180,28 @@ language plpgsql
 volatile
 as $$
 declare
-  queued constant uuid[] := array(
-    select jobs.id
-    from unnest(file_again.ids) as returned(id)
-    cross join lateral (select * from public.jobs where jobs.id = returned.id limit 1) as jobs
-    where jobs.status = 'queued'
-  );
+  queued uuid[];
+  not_ready uuid[];
 begin
-  if queued = '{}' then
+  select
+    array_agg(jobs.id) filter (where jobs.after is null or jobs.ready_at is not null),
+    array_agg(jobs.id) filter (where jobs.after is not null and jobs.ready_at is null)
+  into queued, not_ready
+  from unnest(file_again.ids) as returned(id)
+  cross join lateral (select * from public.jobs where jobs.id = returned.id limit 1) as jobs
+  where jobs.status = 'queued';
+
+  if not_ready is not null then
+    perform tickwork.file_awaiting(not_ready);
+    perform tickwork.check_awaited(owner.number)
+    from (
+      select distinct awaiting.tenant_number
+      from tickwork.awaiting
+      where awaiting.job_id = any (not_ready)
+    ) as owner(number);
+  end if;
+
+  if queued is null then
     return;
   end if;
 

@@ -111,13 +111,21 @@ begin
     cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
     where jobs.notify
       and jobs.finished_at is not null;
+
+    perform tickwork.note_awaited_end(array(
+      select jobs.id
+      from unnest(settled.ids) as ended(id)
+      cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
+      where jobs.is_awaited
+        and jobs.finished_at is not null
+    ));
   end if;
 end
 $$;
 
 comment on function tickwork.note_end is
-  'Tells families and listeners about jobs that may have ended. Called last: emitting an event takes locks that an '
-  'enqueue may have to wait for.';
+  'Tells families, listeners and jobs that wait about jobs that may have ended. Called last: emitting an event takes '
+  'locks that an enqueue may have to wait for.';
 
 create function tickwork.note_unsuccessful_end(ids uuid[])
 returns void

@@ -166,7 +166,8 @@ set search_path = ''
 as $$
 begin
   -- In the order in which a settle locks them.
-  lock table tickwork.leases, tickwork.waiting, tickwork.parked, public.jobs in share row exclusive mode;
+  lock table tickwork.leases, tickwork.waiting, tickwork.parked, tickwork.awaiting, public.jobs
+  in share row exclusive mode;
 
   perform tickwork.add_family_type(lost.family, lost.type)
   from (
@@ -177,6 +178,9 @@ begin
 
   delete from tickwork.waiting;
   delete from tickwork.parked;
+  delete from tickwork.awaiting;
+  delete from tickwork.awaited;
+  delete from tickwork.to_check;
   delete from tickwork.alarms;
   delete from tickwork.leases
   where not exists (select from public.jobs where jobs.id = leases.job_id and jobs.status = 'running');
@@ -185,7 +189,9 @@ begin
 
   perform tickwork.follow_jobs(array(select jobs.id from public.jobs where jobs.status <> 'done'));
 
-  return (select count(*) from tickwork.waiting) + (select count(*) from tickwork.parked);
+  return (select count(*) from tickwork.waiting)
+    + (select count(*) from tickwork.parked)
+    + (select count(*) from tickwork.awaiting);
 end
 $$;
 
@@ -238,6 +244,7 @@ begin
     perform tickwork.note_unsuccessful_end(array[new.id]);
   else
     perform tickwork.follow_jobs(array[new.id]);
+    perform tickwork.note_awaited_end(array(select new.id where new.is_awaited and new.finished_at is not null));
   end if;
 
   -- Makes the next claim look for expired leases.
@@ -253,7 +260,7 @@ $$;
 create trigger note_edit
 after update of
   tenant_id, type, family, lane, status, priority, run_at, attempts, max_attempts, dedupe_key, lease_expires_at,
-  lease_seconds, finished_at
+  lease_seconds, finished_at, after, after_when, ready_at
 on public.jobs
 for each row
 when (current_user <> 'tickwork_owner')

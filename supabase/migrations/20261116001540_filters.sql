@@ -15,13 +15,14 @@ create type tickwork.job_filter as (
   finished_before timestamptz,
   after_id uuid,
   oldest_first boolean,
+  correlation_id text,
   after_at timestamptz,
   tenant_ids uuid[]
 );
 
 comment on type tickwork.job_filter is
-  'The conditions that jobs must meet; null matches everything. Callers pass the fields up to oldest_first, '
-  'resolve_filter adds the others.';
+  'The conditions that jobs must meet; null matches everything. Callers pass the fields up to '
+  'correlation_id, resolve_filter adds the others.';
 
 create function tickwork.new_filter(
   tenant_id uuid,
@@ -37,14 +38,15 @@ create function tickwork.new_filter(
   finished_after timestamptz default null,
   finished_before timestamptz default null,
   after_id uuid default null,
-  oldest_first boolean default false
+  oldest_first boolean default false,
+  correlation_id text default null
 )
 returns tickwork.job_filter
 language sql
 immutable
 return row(
   tenant_id, family, type, status, lane, error_code, created_after, created_before, source, key_starts_with,
-  finished_after, finished_before, after_id, oldest_first, null, null
+  finished_after, finished_before, after_id, oldest_first, correlation_id, null, null
 )::tickwork.job_filter;
 
 create function tickwork.resolve_filter(wanted tickwork.job_filter)
@@ -111,11 +113,20 @@ join tickwork.parked on parked.family = family_types.family
   and parked.type = family_types.type
   and parked.tenant_number = tenants.number
 union all
+select
+  'queued', tenants.tenant_id, family_types.family, family_types.type, awaiting.lane, null, null, awaiting.job_id
+from tickwork.family_types
+cross join tickwork.tenants
+join tickwork.awaiting on awaiting.family = family_types.family
+  and awaiting.type = family_types.type
+  and awaiting.tenant_number = tenants.number
+union all
 select 'running', leases.tenant_id, leases.family, leases.type, leases.lane, null, null, leases.job_id
 from tickwork.leases;
 
 comment on view tickwork.unfinished is 'The queued and running jobs.';
-comment on column tickwork.unfinished.wake_at is 'When the job becomes due. Infinity: it already is.';
+comment on column tickwork.unfinished.wake_at is
+  'When the job becomes due. Infinity: it already is. Null: it waits for other jobs, or is running.';
 
 -- The failed, dead and cancelled jobs, with columns that only the record has.
 

@@ -16,11 +16,13 @@ declare
   is_unsuccessful boolean;
   part text;
 begin
-  if (wanted).key_starts_with is not null then
+  if (wanted).correlation_id is not null then
+    ids := tickwork.jobs_of_correlation(wanted, many + 1);
+  elsif (wanted).key_starts_with is not null then
     ids := tickwork.jobs_by_key(wanted, many + 1);
   end if;
 
-  -- If the keys of very many jobs start like that, the other filters find them faster.
+  -- If very many jobs have such keys, the other filters find them faster.
   if ids is null or cardinality(ids) > many then
     ids := tickwork.unfinished_jobs(wanted, case when not reads_all then many + 1 end);
   end if;
@@ -139,6 +141,27 @@ begin
 end
 $$;
 
+create function tickwork.jobs_of_correlation(wanted tickwork.job_filter, most integer)
+returns uuid[]
+language plpgsql
+stable
+as $$
+begin
+  return array(
+    select related.id
+    from unnest(coalesce((wanted).tenant_ids, array(select tenants.tenant_id from tickwork.tenants))) as tenant(id)
+    cross join lateral (
+      select jobs.id
+      from public.jobs
+      where jobs.tenant_id = tenant.id
+        and jobs.correlation_id = (wanted).correlation_id
+      limit jobs_of_correlation.most
+    ) as related
+    limit jobs_of_correlation.most
+  );
+end
+$$;
+
 create function tickwork.search_jobs(
   wanted tickwork.job_filter,
   relation text,
@@ -168,6 +191,7 @@ begin
             and (($1).lane is null or jobs.lane = ($1).lane)
             and (($1).source is null or jobs.source = ($1).source)
             and (($1).error_code is null or jobs.error_code = ($1).error_code)
+            and (($1).correlation_id is null or jobs.correlation_id = ($1).correlation_id)
             and (($1).created_after is null or jobs.created_at >= ($1).created_after)
             and (($1).created_before is null or jobs.created_at < ($1).created_before)
             and (($1).finished_after is null or jobs.finished_at >= ($1).finished_after)

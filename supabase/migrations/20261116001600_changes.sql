@@ -172,6 +172,9 @@ begin
   delete from tickwork.unsuccessful
   where unsuccessful.job_id = any (ids);
 
+  perform tickwork.wait_again(array(
+    select job.id from unnest(changing) as job where job.status <> 'queued' and job.after is not null
+  ));
   perform tickwork.file_again(ids);
   return cardinality(ids);
 end
@@ -213,7 +216,7 @@ comment on function tickwork.jobs_with_keys is
   'Takes the dedupe keys of jobs that are to be queued again. Returns the jobs whose key no other job holds.';
 
 
--- Out of waiting and parked
+-- Out of waiting, parked and awaiting
 
 create function tickwork.unfile_jobs(jobs tickwork.filed_job[])
 returns void
@@ -221,7 +224,7 @@ language plpgsql
 volatile
 as $$
 declare
-  left_over uuid[] := array(select job.id from unnest(unfile_jobs.jobs) as job);
+  left_over uuid[] := tickwork.unfile_awaiting(array(select job.id from unnest(unfile_jobs.jobs) as job));
   removed uuid[];
   source record;
 begin
@@ -284,4 +287,5 @@ end
 $$;
 
 comment on function tickwork.unfile_jobs is
-  'Removes queued jobs from waiting and parked. The caller has locked them, so that no claim takes one meanwhile.';
+  'Removes queued jobs from waiting, parked and awaiting. The caller has locked them, so that no claim takes one '
+  'meanwhile.';

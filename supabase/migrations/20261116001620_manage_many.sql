@@ -138,21 +138,24 @@ create function public.cancel_jobs(
   error_code text default null,
   created_after timestamptz default null,
   created_before timestamptz default null,
-  max_jobs integer default 1000
+  max_jobs integer default 1000,
+  correlation_id text default null
 )
 returns table (changed integer, has_more boolean)
 language sql
 volatile
 return tickwork.change_jobs(
   'cancelled',
-  tickwork.new_filter(tenant_id, family, type, status, lane, error_code, created_after, created_before),
+  tickwork.new_filter(
+    tenant_id, family, type, status, lane, error_code, created_after, created_before, correlation_id => correlation_id
+  ),
   max_jobs
 );
 
 comment on function public.cancel_jobs is
   'queued -> cancelled; running -> running with cancel requested. Like cancel_job, for at most max_jobs of the jobs '
-  'that match, the newest first. Admins cancel all of them, members the jobs that they enqueued themselves. Returns '
-  'how many were changed, and whether there are more. Raises TWTNT, TWMEM, TWARG.';
+  'that match, the newest first: by correlation_id a whole chain. Admins cancel all of them, members the jobs that '
+  'they enqueued themselves. Returns how many were changed, and whether there are more. Raises TWTNT, TWMEM, TWARG.';
 
 create function public.retry_jobs(
   tenant_id uuid default null,
@@ -165,14 +168,17 @@ create function public.retry_jobs(
   created_before timestamptz default null,
   run_at timestamptz default null,
   max_attempts integer default null,
-  max_jobs integer default 1000
+  max_jobs integer default 1000,
+  correlation_id text default null
 )
 returns table (changed integer, has_more boolean)
 language sql
 volatile
 return tickwork.change_jobs(
   'retried',
-  tickwork.new_filter(tenant_id, family, type, status, lane, error_code, created_after, created_before),
+  tickwork.new_filter(
+    tenant_id, family, type, status, lane, error_code, created_after, created_before, correlation_id => correlation_id
+  ),
   max_jobs, run_at, max_attempts
 );
 
@@ -192,14 +198,17 @@ create function public.reschedule_jobs(
   error_code text default null,
   created_after timestamptz default null,
   created_before timestamptz default null,
-  max_jobs integer default 1000
+  max_jobs integer default 1000,
+  correlation_id text default null
 )
 returns table (changed integer, has_more boolean)
 language sql
 volatile
 return tickwork.change_jobs(
   'rescheduled',
-  tickwork.new_filter(tenant_id, family, type, status, lane, error_code, created_after, created_before),
+  tickwork.new_filter(
+    tenant_id, family, type, status, lane, error_code, created_after, created_before, correlation_id => correlation_id
+  ),
   max_jobs, run_at
 );
 

@@ -221,7 +221,8 @@ as $$
 begin
   perform tickwork.end_queued(
     tickwork.lock_jobs_of_lane(cancel_lane.family, cancel_lane.tenant_id, cancel_lane.lane, 'waiting')
-      || tickwork.lock_jobs_of_lane(cancel_lane.family, cancel_lane.tenant_id, cancel_lane.lane, 'parked'),
+      || tickwork.lock_jobs_of_lane(cancel_lane.family, cancel_lane.tenant_id, cancel_lane.lane, 'parked')
+      || tickwork.lock_jobs_of_lane(cancel_lane.family, cancel_lane.tenant_id, cancel_lane.lane, 'awaiting'),
     'cancelled', cancel_lane.error_code, cancel_lane.error_message
   );
 end

@@ -26,7 +26,8 @@ create function public.list_jobs(
   created_before timestamptz default null,
   finished_after timestamptz default null,
   finished_before timestamptz default null,
-  oldest_first boolean default false
+  oldest_first boolean default false,
+  correlation_id text default null
 )
 returns setof public.jobs
 language sql
@@ -38,7 +39,8 @@ as $$
     tickwork.new_filter(
       list_jobs.tenant_id, list_jobs.family, list_jobs.type, list_jobs.status, list_jobs.lane, list_jobs.error_code,
       list_jobs.created_after, list_jobs.created_before, list_jobs.source, list_jobs.key_starts_with,
-      list_jobs.finished_after, list_jobs.finished_before, list_jobs.after_id, list_jobs.oldest_first
+      list_jobs.finished_after, list_jobs.finished_before, list_jobs.after_id, list_jobs.oldest_first,
+      list_jobs.correlation_id
     ),
     list_jobs.max_jobs
   )) with ordinality as listed(id, place)

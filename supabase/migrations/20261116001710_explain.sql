@@ -35,6 +35,8 @@ begin
           ' Cancel was requested: its worker will notice at the next heartbeat.'
         else ''
       end
+    when job.status = 'queued' and job.after is not null and job.ready_at is null then
+      tickwork.awaited_in_words(job)
     when job.status = 'queued' and job.run_at > now_at and error is not null then format(
       'Attempt %s of %s ended with %s. The next one starts at %s.',
       job.attempts, job.max_attempts, error, job.run_at::timestamptz(0)
@@ -55,8 +57,11 @@ begin
     when job.status = 'failed' then format(
       'It failed at %s with %s. Fix the cause, then a retry queues it again.', job.finished_at::timestamptz(0), error
     )
-    when job.status = 'cancelled' then
-      format('It was cancelled at %s. A retry queues it again.', job.finished_at::timestamptz(0))
+    when job.status = 'cancelled' then format(
+      'It was cancelled at %s%s. A retry queues it again.',
+      job.finished_at::timestamptz(0),
+      case job.error_code when 'AWAITED_JOB_FAILED' then ': ' || job.error_message end
+    )
     else format(
       'It was done at %s, after %s of %s attempts.', job.finished_at::timestamptz(0), job.attempts, job.max_attempts
     )
@@ -71,8 +76,30 @@ volatile
 return tickwork.explain_job(job_id);
 
 comment on function public.explain_job is
-  'Reads why a job is not running, in words: not due yet, paused, held, at a limit, no worker for its type, or waiting '
-  'for its turn. Raises TWJOB.';
+  'Reads why a job is not running, in words: not due yet, waiting for other jobs, paused, held, at a limit, no worker '
+  'for its type, or waiting for its turn. Raises TWJOB.';
+
+create function tickwork.awaited_in_words(job public.jobs)
+returns text
+language sql
+volatile
+as $$
+  select format(
+    case (job).after_when
+      when 'all_done' then 'It waits for %s more %s to be done: %s%s. If one of them ends otherwise, it is cancelled.'
+      when 'all_ended' then 'It waits for %s more %s to end: %s%s.'
+      else 'It waits for one of %s %s to end: %s%s.'
+    end,
+    count(*),
+    case count(*) when 1 then 'job' else 'jobs' end,
+    array_to_string((array_agg(awaited.awaited_id order by awaited.awaited_id))[:3], ', '),
+    case when count(*) > 3 then format(' and %s more', count(*) - 3) end
+  )
+  from tickwork.awaited
+  where awaited.job_id = (job).id;
+$$;
+
+comment on function tickwork.awaited_in_words is 'Which jobs a queued job still waits for, in words.';
 
 create function tickwork.reason_in_words(reason text)
 returns text

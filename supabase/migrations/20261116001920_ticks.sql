@@ -128,6 +128,22 @@ language plpgsql
 security definer -- nobody else may access the tables of the queue
 set search_path = ''
 as $$
+begin
+  perform tickwork.wake_families(array(
+    select distinct inserted.family
+    from inserted
+    where inserted.run_at <= clock_timestamp()
+      and inserted.after is null
+  ));
+  return null;
+end
+$$;
+
+create function tickwork.wake_families(families text[])
+returns void
+language plpgsql
+volatile
+as $$
 declare
   target tickwork.functions;
 begin
@@ -135,23 +151,16 @@ begin
   for target in
     select functions.*
     from tickwork.functions
-    where exists (
+    where functions.family = any (wake_families.families)
+      and exists (
         select
         from tickwork.call_tokens
         where call_tokens.family = functions.family
           and call_tokens.free_at <= clock_timestamp()
       )
-      and exists (
-        select
-        from inserted
-        where inserted.family = functions.family
-          and inserted.run_at <= clock_timestamp()
-      )
   loop
     perform tickwork.wake_function(target);
   end loop;
-
-  return null;
 end
 $$;
 
@@ -182,6 +191,7 @@ comment on function tickwork.tick is
 comment on function tickwork.wake_function is
   'Requests a call of the function of a family, unless there were several in the last few seconds. Never waits, and '
   'never makes an insert fail.';
+comment on function tickwork.wake_families is 'Wakes the functions of these families, as far as they are known.';
 comment on function tickwork.wake_functions is
   'Wakes the functions of the jobs just inserted. Called by a trigger that `tickwork cron install` creates.';
 

@@ -62,6 +62,24 @@ def test_one_job_is_rescheduled(world: World, ask: Ask) -> None:
     assert moved.stdout == f"{job.id} is queued, due 2099-01-31 08:00:00+0000\n"
 
 
+def test_a_job_is_enqueued_after_others_and_cancelled_with_its_chain(world: World, ask: Ask) -> None:
+    first, second = world.job(correlation_id="chain"), world.job()
+
+    enqueued = answer(
+        ask(
+            *("enqueue", first.type, "--tenant", str(first.tenant_id), "--after-when", "any_ended"),
+            *("--after", str(first.id), "--after", str(second.id), "--json"),
+        )
+    )
+    shown = answer(ask("job", enqueued["id"], "--json"))
+    cancelled = answer(ask("cancel", "--correlation-id", "chain", "--yes", "--json"))
+
+    assert (enqueued["after"], enqueued["after_when"]) == ([str(first.id), str(second.id)], "any_ended")
+    assert shown["why"].startswith("It waits for one of 2 jobs to end: ")
+    assert cancelled == {"changed": 2}
+    assert statuses(world, first, second) == ["cancelled", "queued"]
+
+
 def test_a_buried_job_keeps_the_reason(world: World, ask: Ask) -> None:
     job = world.job()
 

@@ -69,6 +69,12 @@ def of_jobs(target: Target, job: UUID) -> dict[str, str]:
         "ids": array(job),
         "job_ids": array(job),
         "settled": array(job),
+        "correlation_id": "key",
+        "after": array(job),
+        "after_when": "all_done",
+        "ended": array(job),
+        "unsuccessful": array(job),
+        "families": array(target.word),
         "id": str(uuid4()),
         "id:bigint": "1",
         "family": target.word,
@@ -92,6 +98,7 @@ def of_jobs(target: Target, job: UUID) -> dict[str, str]:
         "scope": "tenant",
         # A place in a table where there is no row.
         "place": "(9999,1)",
+        "places": '{"(9999,1)"}',
         "record": "(9999,1)",
         "place:text": "parked",
     }

@@ -71,6 +71,8 @@ REFUSED = (
     "tickwork.check_change",
     "tickwork.take_keys",
     "tickwork.follow_jobs",
+    "tickwork.file_awaiting",
+    "tickwork.insert_job",
     "tickwork.insert_new_jobs",
     "tickwork.start_job",
     "tickwork.enqueue_import",
@@ -300,7 +302,10 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     world.service.pauses.hold_lane(word, tenant, "held", "infinity")
     world.job(type, tenant, payload={"secret": word}, lane=word)
     world.claim(word, lease_seconds=3600)
-    world.job(type, tenant, lane="held", run_at=datetime(2100, 1, 1, tzinfo=UTC))
+    later = world.job(type, tenant, lane="held", run_at=datetime(2100, 1, 1, tzinfo=UTC))
+    world.job(type, tenant, after=[later.id])
+    to_check = "insert into tickwork.to_check select number, %s from tickwork.tenants where tenant_id = %s"
+    world.run(to_check, later.id, tenant)
     for status in ("done", "failed", "dead", "cancelled"):
         job = world.job(type, tenant, lane=word, correlation_id="key")
         ended = "update jobs set status = %s, error_code = 'no', finished_at = now() where id = %s"

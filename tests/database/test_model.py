@@ -60,6 +60,8 @@ REQUEST = st.fixed_dictionaries(
         "idempotency_key": st.sampled_from([None, None, None, "a", "b"]),
         "dedupe_key": st.sampled_from([None, None, None, "a", "b"]),
         "max_attempts": st.integers(1, 3),
+        "after": st.just([]) | st.just([]) | st.lists(PICK, max_size=3),
+        "after_when": st.sampled_from(["all_done", "all_ended", "any_ended"]),
     }
 )
 OUTCOME = st.fixed_dictionaries(
@@ -78,6 +80,7 @@ RECORD = """
       (select token from tickwork.leases where job_id = jobs.id) as lease_token,
       cancel_requested_at is not null as is_cancel_requested, finished_at is not null as is_finished,
       status = 'queued' and run_at <= clock_timestamp() as is_due,
+      after, ready_at is not null as is_ready,
       array(select status from tickwork.attempts where job_id = jobs.id order by number) as ended_attempts,
       -- Of others everything that a verb changes.
       case when tenant_id = %s then updated_at end as touched_at
@@ -121,20 +124,21 @@ class Verbs(RuleBasedStateMachine):
 
     @rule(tenant=TENANT, fields=REQUEST)
     def enqueue(self, tenant: int, fields: dict[str, Any]) -> None:
-        request = Request(self.tenants[tenant], **fields)
+        request = self.request(self.tenants[tenant], fields)
         enqueued = self.expecting(
             "TWFUL" if self.model.is_full_for([request]) else None,
             lambda: self.world.service.jobs.enqueue_job(request.tenant, **arguments_of(request)),
         )
         if enqueued:
             self.model.enqueue([request], [(enqueued.id, enqueued.deduplicated)])
+            self.model.decide()
 
     @rule(requests=st.lists(st.tuples(TENANT, REQUEST), min_size=2, max_size=4))
     def enqueue_many(self, requests: list[tuple[int, dict[str, Any]]]) -> None:
         self.enqueue_batch(requests)
 
     def enqueue_batch(self, requests: list[tuple[int, dict[str, Any]]]) -> None:
-        wanted = [Request(self.tenants[tenant], **fields) for tenant, fields in requests]
+        wanted = [self.request(self.tenants[tenant], fields) for tenant, fields in requests]
         receipts = self.expecting(
             "TWFUL" if self.model.is_full_for(wanted) else None,
             lambda: self.world.service.jobs.enqueue_jobs(
@@ -143,11 +147,12 @@ class Verbs(RuleBasedStateMachine):
         )
         if receipts:
             self.model.enqueue(wanted, [(each.id, each.deduplicated) for each in receipts])
+            self.model.decide()
 
     @rule(tenant=TENANT, fields=REQUEST)
     def insert(self, tenant: int, fields: dict[str, Any]) -> None:
         """As a member does through the Data API, where a repeated key is an error and attempts are not to choose."""
-        request = Request(self.tenants[tenant], **fields | {"max_attempts": 4})
+        request = self.request(self.tenants[tenant], fields | {"max_attempts": 4})
         values = {"tenant_id": request.tenant, **arguments_of(request)}
         values.pop("max_attempts")
         marks = ", ".join(f"%({name})s" for name in values)
@@ -158,6 +163,13 @@ class Verbs(RuleBasedStateMachine):
         )
         if rows:
             self.model.enqueue([request], [(rows[0]["id"], False)])
+            self.model.decide()
+
+    def request(self, tenant: UUID, fields: dict[str, Any]) -> Request:
+        """What it waits for is chosen among the jobs that the tenant has by now."""
+        known = [job.id for job in self.model.jobs.values() if job.request.tenant == tenant]
+        after = {known[pick % len(known)] for pick in fields["after"]} if known else ()
+        return Request(tenant, **fields | {"after": tuple(after)})
 
     # queued -> running
 
@@ -223,6 +235,7 @@ class Verbs(RuleBasedStateMachine):
         )
         if settled:
             self.note_settled(known, outcome, follow_ups)
+            self.model.decide()
             assert settled.status == known.status
 
     @precondition(lambda self: self.leases)
@@ -252,6 +265,7 @@ class Verbs(RuleBasedStateMachine):
         for _, known, _, outcome, _ in held:
             self.note_settled(known, outcome, [])
         self.note_follow_ups([follow_up for each in held for follow_up in each[4]])
+        self.model.decide()
         statuses = {UUID(str(row["job_id"])): (row["is_held"], row["status"]) for row in settled}
         assert statuses == {
             id: (is_held, known.status if is_held else None) for id, (_, known, is_held, _, _) in chosen.items()
@@ -272,7 +286,7 @@ class Verbs(RuleBasedStateMachine):
     def follow_ups_of(self, outcome: dict[str, Any], job: ModelJob) -> list[Request]:
         if outcome["status"] != "done" or outcome["follow_up"] is None:
             return []
-        return [Request(job.request.tenant, **outcome["follow_up"])]
+        return [self.request(job.request.tenant, outcome["follow_up"])]
 
     def note_settled(self, job: ModelJob, outcome: dict[str, Any], follow_ups: list[Request]) -> None:
         delay = outcome["delay"]
@@ -318,6 +332,7 @@ class Verbs(RuleBasedStateMachine):
                 sqlstate or self.refusal_to_requeue(job), lambda: jobs.reschedule_job(job.id, at(delay))
             ):
                 self.model.requeue(job, self.model.now + delay)
+        self.model.decide()
 
     def refusal_to_requeue(self, job: ModelJob) -> str | None:
         return None if self.model.holder_of_dedupe_key(job.request) in (None, job) else "TWDUP"
@@ -373,6 +388,7 @@ class Verbs(RuleBasedStateMachine):
                     changed += self.model.cancel(job)
                 else:
                     changed += self.model.requeue(job, self.model.now + delay)
+            self.model.decide()
         assert rows == [{"changed": changed, "has_more": False}]
 
     @rule(
@@ -487,6 +503,8 @@ class Verbs(RuleBasedStateMachine):
             "is_cancel_requested": job.is_cancel_requested,
             "is_finished": not job.is_active,
             "is_due": self.model.is_due(job),
+            "after": list(job.after) or None,
+            "is_ready": job.is_ready,
             "ended_attempts": job.ended_attempts,
             "touched_at": None,
         }
@@ -558,11 +576,14 @@ def arguments_of(request: Request) -> dict[str, Any]:
         "idempotency_key": request.idempotency_key,
         "dedupe_key": request.dedupe_key,
         "max_attempts": request.max_attempts,
+        "after": list(request.after) or None,
+        "after_when": request.after_when,
     }
 
 
 def as_json(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in arguments.items()}
+    encoded = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in arguments.items()}
+    return encoded | {"after": [str(id) for id in arguments["after"] or ()]}
 
 
 def as_outcome(job: ClaimedJob, outcome: dict[str, Any], follow_ups: list[Request]) -> dict[str, Any]:

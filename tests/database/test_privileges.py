@@ -63,10 +63,13 @@ MAY_EXECUTE = {
         tickwork.keep_secret tickwork.read_secrets""",
 }
 INNER_TABLES = """
-    tenants family_types waiting parked alarms leases taken_keys blocked buckets pauses allowances
-    functions call_tokens ticks call_secrets secrets trigger_windows
+    tenants family_types waiting parked awaiting awaited to_check alarms leases taken_keys blocked buckets
+    pauses allowances functions call_tokens ticks call_secrets secrets trigger_windows
 """
-CLIENT_COLUMNS = "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify"
+CLIENT_COLUMNS = (
+    "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify, after, "
+    "after_when"
+)
 DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
 # In the letters of psql's \dp: a insert, r select, w update, d delete, U usage, C create.
 MAY_TOUCH = {

@@ -66,7 +66,9 @@ SCRIPTS = {
         '{"tenant_id": "$tenant", "type": "greet_person", "lane": "lane", "dedupe_key": "taken"}'
         "]')"
     ),
+    "wait for others": Script("select id from enqueue_job('$tenant', 'greet_person', after => '{$running, $queued}')"),
     "cancel": Script("select id from cancel_job('$queued')", ("TWSTA",)),
+    "cancel what waits": Script("select id from cancel_job('$last')", ("TWSTA",)),
     "cancel what runs": Script("select id from cancel_job('$running')", ("TWSTA",)),
     "cancel all": Script("select changed from cancel_jobs(tenant_id => '$tenant')"),
     "bury": Script("select id from bury_job('$queued')", ("TWSTA",)),
@@ -123,7 +125,10 @@ POPULATE = """
       update jobs set lease_expires_at = clock_timestamp() - interval '1 second' where id = (ids ->> 'expired')::uuid;
       ids := ids || jsonb_build_object(
         'queued', (enqueue_job(acme, 'greet_person', dedupe_key => 'taken')).id,
-        'later', (enqueue_job(acme, 'greet_person', run_at => clock_timestamp() + interval '1 hour')).id
+        'later', (enqueue_job(acme, 'greet_person', run_at => clock_timestamp() + interval '1 hour')).id,
+        'last', (
+          enqueue_job(acme, 'wave_hand', after => array[(ids ->> 'running')::uuid, (ids ->> 'expired')::uuid])
+        ).id
       );
       perform enqueue_job(acme, type, lane => lane)
       from (values ('wave_hand', null), ('wave_hand', null), ('greet_person', 'lane'), ('greet_person', 'free'),
@@ -149,6 +154,16 @@ VIOLATIONS = """
     union all
     select concat('job ', id, ' is ', status, ' after ', attempts, ' of ', max_attempts, ' attempts')
     from jobs where attempts > max_attempts or status in ('done', 'running') and attempts = 0
+"""
+# Also of those that the scripts have not ended.
+EARLY_STARTS = """
+    select concat('job ', jobs.id, ' started before ', peer.id, ' was done') as problem
+    from jobs cross join unnest(jobs.after) as awaited(id) join jobs as peer on peer.id = awaited.id
+    where jobs.started_at is not null and (peer.status <> 'done' or peer.finished_at > jobs.started_at)
+    union all
+    select concat('job ', jobs.id, ' was not cancelled with ', peer.id)
+    from jobs cross join unnest(jobs.after) as awaited(id) join jobs as peer on peer.id = awaited.id
+    where jobs.status <> 'cancelled' and peer.status in ('failed', 'dead', 'cancelled')
 """
 # What becomes of others when a tenant is deleted.
 DELETED = ("TWTNT", "TWJOB", "TWLSE", "TWMEM", "23503")
@@ -187,11 +202,12 @@ class Scene:
         if not {"purge", "delete the tenant"} & {*names} and not self.jobs_before <= self.ids():
             yield "a job is lost"
         yield from self.stuck(names)
+        yield from (row["problem"] for row in self.world.rows(EARLY_STARTS))
 
     def refusals(self, names: Sequence[str], outcomes: Sequence[Outcome]) -> Iterator[str]:
         for name, outcome in zip(names, outcomes, strict=True):
             allowed = (None, *SCRIPTS[name].may_fail, *(DELETED if "delete the tenant" in names else ()))
-            allowed += ("TWJOB",) if "purge" in names and name.startswith("retry") else ()
+            allowed += ("TWJOB",) if "purge" in names and name.startswith(("retry", "wait")) else ()
             if outcome.sqlstate not in allowed:
                 yield f"{name} ended with {outcome.sqlstate}"
             if outcome.has_waited and name in ("claim one", "reap") and "delete the tenant" not in names:
@@ -234,7 +250,8 @@ class Scene:
                 )
         left = world.value(
             "select count(*) from jobs where status in ('queued', 'running') "
-            "and not exists (select from tickwork.pauses where scope = 'type ' || jobs.type)"
+            "and not exists (select from tickwork.pauses where scope = 'type ' || jobs.type "
+            "or jobs.after is not null and jobs.ready_at is null)"
         )
         if left:
             yield f"{left} jobs are stuck"
@@ -284,7 +301,7 @@ GATED = """
     claim_one start_job start_jobs lease_jobs admit_to_lanes room_for settle settle_done_job note_undone
     free_what_was_held reap insert_missing_jobs insert_job change_job end_queued requeue unfile_jobs file_jobs fill_lane
     forget_lane_rule follow_lane_rule hold_lane release_lane set_alarm reset_alarm pause_jobs take_allowance
-    renew_allowances
+    renew_allowances file_awaiting unfile_awaiting note_awaited_end check_portions check_portion decide_awaiting
 """
 
 

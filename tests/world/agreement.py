@@ -10,6 +10,9 @@ DISAGREEMENTS = """
       union all
       select 'parked', job_id, family, type, tenant_number, priority, run_at, lane, wake_at
       from tickwork.parked
+      union all
+      select 'awaiting', job_id, awaiting.family, awaiting.type, tenant_number, priority, run_at, awaiting.lane, null
+      from tickwork.awaiting left join public.jobs on jobs.id = awaiting.job_id
     ),
     queued as (
       select jobs.*, tenants.number
@@ -35,6 +38,20 @@ DISAGREEMENTS = """
       or places.lane is distinct from queued.lane
       or places.wake_at <> 'infinity' and places.wake_at <> queued.run_at
       or places.wake_at = 'infinity' and queued.lane is null
+      or (places.place = 'awaiting') <> (queued.after is not null and queued.ready_at is null)
+    union all
+    select format('job %s waits for %s, which has %s', awaiting.job_id, awaited.awaited_id, coalesce(
+      jobs.status, 'gone'))
+    from tickwork.awaiting full join tickwork.awaited on awaited.job_id = awaiting.job_id
+    left join public.jobs on jobs.id = awaited.awaited_id
+    where awaiting.job_id is null
+      or awaited.job_id is null
+      or (jobs.id is null or jobs.finished_at is not null or not jobs.is_awaited)
+        and not exists (
+          select from tickwork.to_check join tickwork.alarms on alarms.tenant_number = to_check.tenant_number
+          where to_check.job_id = awaited.awaited_id
+            and alarms.wake_at <= clock_timestamp() + interval '1 second'
+        )
     union all
     select format('job %s is %s, its lease is %s', coalesce(running.id, leases.job_id), running.status, leases.token)
     from (select * from public.jobs where status = 'running') as running

@@ -31,6 +31,8 @@ class Request:
     idempotency_key: str | None = None
     dedupe_key: str | None = None
     max_attempts: int = TYPE_ATTEMPTS
+    after: tuple[UUID, ...] = ()
+    after_when: str = "all_done"
 
 
 @dataclass
@@ -46,6 +48,13 @@ class ModelJob:
     token: UUID | None = None
     expires_at: float = inf
     finished_at: float = inf
+    after: tuple[UUID, ...] = ()
+    is_ready: bool = False
+    is_queued_again: bool = False
+
+    @property
+    def waits(self) -> bool:
+        return self.status == "queued" and self.after != () and not self.is_ready
 
     @property
     def is_active(self) -> bool:
@@ -103,7 +112,8 @@ class QueueModel:
             holder = self.holder(request)
             assert was_there == (holder is not None), f"{request} was there: {was_there}, but {holder}"
             if holder is None:
-                self.jobs[id] = ModelJob(id, request, self.now + request.delay, request.max_attempts)
+                due_at = self.now + request.delay
+                self.jobs[id] = ModelJob(id, request, due_at, request.max_attempts, after=request.after)
         for request, (id, was_there) in zip(requests, receipts, strict=True):
             # Where its keys lead to two jobs of a batch, either is right.
             known = (self.holder(request), self.holder_of_dedupe_key(request))
@@ -148,7 +158,7 @@ class QueueModel:
         # Of a lane with limits only as many jobs as may start stand where a claim finds them. Which ones those are
         # matters if something else keeps some of them from starting.
         lane = [each for each in self.jobs.values() if self.is_due(each) and self.lane_of(each) == self.lane_of(job)]
-        return all(self.obstacle(each, types, 0) is None for each in lane)
+        return all(self.obstacle(each, types, 0) is None for each in lane if not each.waits)
 
     def obstacle(self, job: ModelJob, types: set[str] | None, drift: float) -> str | None:
         """What keeps the job from starting, if so much more time has passed."""
@@ -158,6 +168,8 @@ class QueueModel:
         request = job.request
         if not self.is_due(job):
             yield "it is not queued or not due"
+        if job.waits:
+            yield "it waits for others"
         if types is not None and request.type not in types:
             yield "its type is not asked for"
         if self.paused & {"family", request.type, request.tenant}:
@@ -239,7 +251,40 @@ class QueueModel:
         expired = [job for job in self.jobs.values() if job.expires_at < self.now]
         for job in expired:
             self.end(job, "lease_expired")
+        self.decide()
         return len(expired)
+
+    # queued -> queued, cancelled, for those that wait for others
+
+    def decide(self) -> None:
+        """Until nothing follows from anything any more."""
+        self.wait_again()
+        while waiting := [job for job in self.jobs.values() if job.waits and self.verdict(job)]:
+            for job in waiting:
+                if self.verdict(job) == "cancel":
+                    self.cancel(job)
+                else:
+                    job.is_ready, job.due_at = True, max(job.due_at, self.now)
+
+    def verdict(self, job: ModelJob) -> str | None:
+        if job.request.after_when == "all_done" and any(self.end_of(id) not in (None, "done") for id in job.after):
+            return "cancel"
+        ended = [self.end_of(id) is not None for id in job.after]
+        return "start" if (any(ended) if job.request.after_when == "any_ended" else all(ended)) else None
+
+    def end_of(self, id: UUID) -> str | None:
+        """How it ended; nobody knows of one that was purged."""
+        job = self.jobs.get(id)
+        return "done" if job is None else None if job.is_active else job.status
+
+    def wait_again(self) -> None:
+        """Those that were queued again, and only for what has not ended."""
+        for job in [job for job in self.jobs.values() if job.is_queued_again]:
+            ended = [self.end_of(id) is not None for id in job.after]
+            is_ready = any(ended) if job.request.after_when == "any_ended" else all(ended)
+            job.is_queued_again, job.is_ready = False, bool(job.after) and is_ready
+            if not is_ready:
+                job.after = tuple(id for id in job.after if self.end_of(id) is None)
 
     # What people do
 
@@ -262,6 +307,7 @@ class QueueModel:
             return False
         if job.status != "queued":
             job.max_attempts = job.attempts + TYPE_ATTEMPTS
+            job.is_queued_again = True
         job.status, job.due_at, job.is_cancel_requested, job.finished_at = "queued", due_at, False, inf
         return True
 

@@ -7,7 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from tickwork.cli import arguments, connect
-from tickwork.cli.job_options import CreatedAfter, CreatedBefore, ErrorCode, InStatus, Lane, RunAt, chosen_filters
+from tickwork.cli.job_options import (
+    CorrelationId,
+    CreatedAfter,
+    CreatedBefore,
+    ErrorCode,
+    InStatus,
+    Lane,
+    RunAt,
+    chosen_filters,
+)
 from tickwork.cli.options import AsJson, DatabaseUrl, Family, Tenant, Type
 from tickwork.cli.output import print_json, printable, say
 from tickwork.client import Client
@@ -40,6 +49,7 @@ def retry(
     error_code: ErrorCode = None,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
+    correlation_id: CorrelationId = None,
     yes: Yes = False,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
@@ -49,7 +59,9 @@ def retry(
     They are due at once, but a job that was scheduled for later keeps its time: --run-at now changes that.
     """
     client = connect.client(database_url)
-    chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
+    chosen = chosen_filters(
+        client, tenant, family, type, status, lane, error_code, created_after, created_before, correlation_id
+    )
     given: dict[str, Any] = {"run_at": arguments.point_in_time(client.database, run_at), "max_attempts": max_attempts}
     if is_one("retry", job_id, chosen):
         say(client.jobs.retry_job(arguments.job_id(client.database, str(job_id)), **given), as_json)
@@ -70,13 +82,16 @@ def reschedule(
     error_code: ErrorCode = None,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
+    correlation_id: CorrelationId = None,
     yes: Yes = False,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Make jobs that are not running due at another time."""
     client = connect.client(database_url)
-    chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
+    chosen = chosen_filters(
+        client, tenant, family, type, status, lane, error_code, created_after, created_before, correlation_id
+    )
     due = arguments.point_in_time(client.database, run_at)
     if due is None:
         raise InvalidRequest("run_at: is missing", hint="Such as --run-at 2027-01-31T08:00Z, or --run-at '1 hour'.")
@@ -98,13 +113,16 @@ def cancel(
     error_code: ErrorCode = None,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
+    correlation_id: CorrelationId = None,
     yes: Yes = False,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Cancel queued jobs, and ask running ones to stop."""
     client = connect.client(database_url)
-    chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
+    chosen = chosen_filters(
+        client, tenant, family, type, status, lane, error_code, created_after, created_before, correlation_id
+    )
     if is_one("cancel", job_id, chosen):
         say(client.jobs.cancel_job(arguments.job_id(client.database, str(job_id))), as_json)
     else:

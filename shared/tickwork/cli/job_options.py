@@ -17,6 +17,7 @@ Lane = Annotated[str | None, typer.Option(help="Such as connector:<id>.")]
 ErrorCode = Annotated[str | None, typer.Option(help="Such as TIMEOUT.")]
 CreatedAfter = Annotated[str | None, typer.Option(help="Such as 2027-01-31T08:00Z or '1 hour ago'.")]
 CreatedBefore = Annotated[str | None, typer.Option(help="Likewise; excludes that time.")]
+CorrelationId = Annotated[str | None, typer.Option(help="All jobs of a chain have the same.")]
 RunAt = Annotated[str | None, typer.Option(help="Not before, such as 2027-01-31T08:00Z or '1 hour'.")]
 
 
@@ -30,6 +31,7 @@ def chosen_filters(
     error_code: str | None,
     created_after: str | None,
     created_before: str | None,
+    correlation_id: str | None,
 ) -> JobFilter:
     """The options as a filter."""
     if status is not None and status not in STATUSES:
@@ -44,5 +46,6 @@ def chosen_filters(
         "error_code": error_code,
         "created_after": arguments.point_in_time(client.database, created_after, "created_after"),
         "created_before": arguments.point_in_time(client.database, created_before, "created_before"),
+        "correlation_id": correlation_id,
     }
     return cast(JobFilter, {name: value for name, value in values.items() if value is not None})

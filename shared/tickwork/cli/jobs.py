@@ -7,11 +7,20 @@ from typing import Annotated, Any
 import typer
 
 from tickwork.cli import arguments, connect
-from tickwork.cli.job_options import CreatedAfter, CreatedBefore, ErrorCode, InStatus, Lane, RunAt, chosen_filters
+from tickwork.cli.job_options import (
+    CorrelationId,
+    CreatedAfter,
+    CreatedBefore,
+    ErrorCode,
+    InStatus,
+    Lane,
+    RunAt,
+    chosen_filters,
+)
 from tickwork.cli.options import AsJson, DatabaseUrl, Family, JobId, OfTenant, Tenant, Type
 from tickwork.cli.output import job_table, moment, print_job, print_json, print_rows, print_table, say
 from tickwork.cli.progress import wait_for
-from tickwork.jobs.rows import Job
+from tickwork.jobs.rows import AfterWhen, Job
 
 commands = typer.Typer()
 
@@ -32,6 +41,10 @@ def enqueue(
     lane: Lane = None,
     max_attempts: Annotated[int | None, typer.Option(help="1 to 25; by default that of the type.")] = None,
     correlation_id: Annotated[str | None, typer.Option(help="To find related jobs.")] = None,
+    after: Annotated[list[str] | None, typer.Option(help="Id of a job to wait for; repeatable.")] = None,
+    after_when: Annotated[
+        AfterWhen | None, typer.Option(help="What to wait for; all_done cancels the job if one of them is not done.")
+    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for its end, show the result or the error, and exit accordingly.")
     ] = False,
@@ -53,6 +66,8 @@ def enqueue(
         max_attempts=max_attempts,
         correlation_id=correlation_id,
         notify=wait,
+        after=[arguments.job_id(client.database, id, "after") for id in after] if after else None,
+        after_when=after_when,
     )
     if wait:
         raise typer.Exit(wait_for(client, job.id, timeout, as_json))
@@ -73,6 +88,7 @@ def jobs(
     ] = None,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
+    correlation_id: CorrelationId = None,
     finished_after: Annotated[str | None, typer.Option(help="Such as '1 hour ago'.")] = None,
     finished_before: Annotated[str | None, typer.Option(help="Likewise; excludes that time.")] = None,
     oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Oldest first instead of newest first.")] = False,
@@ -83,7 +99,9 @@ def jobs(
 ) -> None:
     """List jobs, the newest first."""
     client = connect.client(database_url)
-    chosen = chosen_filters(client, tenant, family, type, status, lane, error_code, created_after, created_before)
+    chosen = chosen_filters(
+        client, tenant, family, type, status, lane, error_code, created_after, created_before, correlation_id
+    )
     found = client.jobs.list_jobs(
         **chosen,
         source=source,

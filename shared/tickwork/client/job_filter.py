@@ -16,3 +16,4 @@ class JobFilter(TypedDict, total=False):
     error_code: str | None
     created_after: datetime | str | None
     created_before: datetime | str | None
+    correlation_id: str | None

@@ -18,7 +18,7 @@ from tickwork.database.json_text import as_given
 from tickwork.database.listener import listening
 from tickwork.errors import NoSuchJob
 from tickwork.jobs.outcomes import Json
-from tickwork.jobs.rows import Changed, EnqueuedJob, Job, Receipt
+from tickwork.jobs.rows import AfterWhen, Changed, EnqueuedJob, Job, Receipt
 
 Time = datetime | str | None
 
@@ -44,6 +44,8 @@ class Jobs:
         max_attempts: int | None = None,
         correlation_id: str | None = None,
         notify: bool = False,
+        after: Sequence[UUID | str] | None = None,
+        after_when: AfterWhen | None = None,
     ) -> EnqueuedJob:
         options = {
             "priority": priority,
@@ -54,11 +56,13 @@ class Jobs:
             "max_attempts": max_attempts,
             "correlation_id": correlation_id,
             "notify": notify or None,
+            "after": None if after is None else [UUID(str(id)) for id in after],
+            "after_when": after_when,
         }
         (row,) = call(
             self._database,
             "enqueue_job",
-            # One column to read instead of 33.
+            # One column to read instead of 38.
             columns="to_json(enqueue_job)::text as job",
             # Without a key, repeating it after a broken connection might enqueue the job twice.
             repeatable=idempotency_key is not None,

@@ -7,6 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 Status = Literal["queued", "running", "done", "failed", "dead", "cancelled"]
+# When a job that waits for others can start: all of them are done, all have ended, or one has ended.
+AfterWhen = Literal["all_done", "all_ended", "any_ended"]
 
 
 class JobFields(BaseModel):
@@ -50,6 +52,9 @@ class Job(JobFields):
     source: Literal["manual", "event", "schedule", "system"]
     source_ref: str | None
     notify: bool
+    after: list[UUID] | None
+    after_when: AfterWhen | None
+    ready_at: datetime | None
     error_code: str | None
     error_message: str | None
     created_by: UUID | None
@@ -91,6 +96,8 @@ class FollowUp(BaseModel):
     lane: str | None = None
     max_attempts: int | None = None
     correlation_id: str | None = None
+    after: list[UUID] | None = None
+    after_when: AfterWhen | None = None
 
 
 JOBS = TypeAdapter(list[ClaimedJob])
