@@ -46,7 +46,7 @@ class Queue:
             "claim_next_job",
             family=family,
             worker_id=self.worker_id,
-            lease_seconds=lease_seconds or self.lease_seconds,
+            lease_seconds=self.lease_seconds if lease_seconds is None else lease_seconds,
             types=as_list(types),
         )
         return next(iter(claimed_jobs(rows)), None)
@@ -60,7 +60,7 @@ class Queue:
             family=family,
             worker_id=self.worker_id,
             max_jobs=max_jobs,
-            lease_seconds=lease_seconds or self.lease_seconds,
+            lease_seconds=self.lease_seconds if lease_seconds is None else lease_seconds,
             types=as_list(types),
         )
         return claimed_jobs(rows)
@@ -184,7 +184,7 @@ class SettleAndClaim:
             family=family,
             worker_id=queue.worker_id,
             max_jobs=max_jobs,
-            lease_seconds=lease_seconds or queue.lease_seconds,
+            lease_seconds=queue.lease_seconds if lease_seconds is None else lease_seconds,
             types=as_list(types),
         )
         self.settled, self._claimed = row["settled"], row["claimed"]

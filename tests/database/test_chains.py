@@ -318,7 +318,7 @@ def test_what_is_edited_by_hand_is_followed(world: World) -> None:
         world.job(after=[job.id], priority=place) for place, job in enumerate((first, second, third, third))
     ]
 
-    world.run("update jobs set status = 'done', lease_token = null, finished_at = now() where id = %s", first.id)
+    world.run("update jobs set status = 'done', lease_expires_at = null, finished_at = now() where id = %s", first.id)
     world.run("delete from jobs where id = %s", second.id)
     world.run("update jobs set after = null where id = %s", by_list.id)
     world.run("update jobs set ready_at = now() where id = %s", by_time.id)
