@@ -46,6 +46,7 @@ def test_the_wheel_holds_what_works_without_a_clone(wheel: Path) -> None:
         *(ROOT / "supabase").rglob("*.sql"),
         *(ROOT / "infra/local/samples").iterdir(),
         *(ROOT / "infra/local/demo").glob("*.*"),
+        *(ROOT / "infra/local/supabase_lite").iterdir(),
         *(ROOT / "infra/templates").rglob("*.*"),
         *(ROOT / "requirements.lock", ROOT / "infra/local/stand_ins.sql"),
     ]
