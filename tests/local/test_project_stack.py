@@ -66,8 +66,8 @@ class Up:
 
     def result_of(self, text: str, tenant: str = "acme") -> Any:
         payload = json.dumps({"text": text})
-        options = ["--tenant", tenant, "--payload", payload, "--json"]
-        asked = run("enqueue", "write_invoice", *options, home=self.root / ".tickwork", cwd=self.root)
+        options = ["--tenant", tenant, "--json"]
+        asked = run("enqueue", "write_invoice", payload, *options, home=self.root / ".tickwork", cwd=self.root)
         assert asked.returncode == 0, asked.stderr
         id = json.loads(asked.stdout)["id"]
         with psycopg.connect(self.status()["database_url"], autocommit=True) as connection:
