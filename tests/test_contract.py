@@ -57,7 +57,6 @@ NO_FUNCTION = {
         "follow",
         "exceptions",
         "engines",
-        "are_being_classified",
     ),
     *("add_connector", "remove_connector", "watch_connector", "keep_token", "is_named", "next_import"),
     *("change", "update", "rotate", "deliveries", "fires", "lanes"),

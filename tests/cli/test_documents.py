@@ -3,13 +3,13 @@
 import json
 import threading
 from collections.abc import Iterator
+from email.message import EmailMessage
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 
 from tests.cli.test_main import Ask, answer, ask, refusal
-from tests.families.classify.test_classify_document import HANDLERS as CLASSIFY
 from tests.families.extract.test_extract_document import HANDLERS as EXTRACT
 from tests.world import World
 from tickwork.jobs.handler import Handlers
@@ -39,16 +39,11 @@ def workers(world: World, vault: str) -> Iterator[None]:
         while not is_over.wait(0.05):
             work(queue, family, handlers, Deadline(60, 100))
 
-    threads = [
-        threading.Thread(target=go_on, args=(world.queue, "extract", EXTRACT)),
-        threading.Thread(target=go_on, args=(world.other_queue, "classify", CLASSIFY)),
-    ]
-    for thread in threads:
-        thread.start()
+    thread = threading.Thread(target=go_on, args=(world.queue, "extract", EXTRACT))
+    thread.start()
     yield
     is_over.set()
-    for thread in threads:
-        thread.join()
+    thread.join()
 
 
 def sample(name: str) -> str:
@@ -66,6 +61,8 @@ def test_files_are_uploaded_read_classified_and_found(world: World, ask: Ask, va
     lines = [json.loads(line) for line in added.stdout.splitlines()]
     assert [(line["status"], line["doc_type"]) for line in lines] == [("done", "lease"), ("done", "invoice")]
     assert all(line["pages"] >= 1 and line["chunks"] > 3 and 0.5 < line["confidence"] <= 1 for line in lines)
+    assert all(line["runner_up_confidence"] < line["confidence"] for line in lines)
+    assert all(line["runner_up"] not in (None, line["doc_type"]) for line in lines)
     listed = ask("documents", "--tenant", "acme").stdout
     assert all(line["document_id"] in listed for line in lines)
     found = ask("search", "kaution", "--tenant", "acme").stdout
@@ -91,6 +88,21 @@ def test_a_file_that_cannot_be_read_is_told_apart(
     (line,) = map(json.loads, added.stdout.splitlines())
     assert (line["status"], line["error_code"]) == ("failed", "CORRUPT_FILE")
     assert "CORRUPT_FILE" in ask("documents").stdout
+
+
+def test_what_was_not_read_of_a_file_is_in_the_summary(
+    world: World, ask: Ask, vault: str, workers: None, tmp_path: Path
+) -> None:
+    world.tenant("acme")
+    mail = EmailMessage()
+    mail.set_content("The plan is attached.")
+    mail.add_attachment(b"\0", maintype="application", subtype="octet-stream", filename="plan.dwg")
+    (tmp_path / "mail.eml").write_bytes(bytes(mail))
+
+    added = ask("documents", "add", str(tmp_path / "mail.eml"), "--tenant", "acme", "--json", TICKWORK_VAULT_URL=vault)
+
+    assert added.returncode == 0, added.stderr
+    assert json.loads(added.stdout)["not_read"]["attachments"] == ["plan.dwg"]
 
 
 def test_who_does_not_want_to_wait_is_told_how_to_go_on(world: World, ask: Ask, vault: str) -> None:

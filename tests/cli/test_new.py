@@ -104,7 +104,7 @@ def test_each_step_names_the_next_command(folder: Path) -> None:
 
     assert said[0].endswith("Next:\n  cd shop\n  tickwork new family billing\n")
     assert said[1].endswith("Next:\n  tickwork new type write_invoice --family billing\n")
-    assert """\n  tickwork enqueue write_invoice --tenant acme --payload '{"text": "Hello"}'\n""" in said[2]
+    assert """\n  tickwork enqueue write_invoice '{"text": "Hello"}' --tenant acme\n""" in said[2]
 
 
 REFUSALS = {

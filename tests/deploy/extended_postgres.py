@@ -6,7 +6,8 @@ import tarfile
 import urllib.request
 from pathlib import Path
 
-from tests.world.node import CACHE, CannotInstall, one_at_a_time, run
+from tests.world.node import CACHE
+from tickwork_local.node import CannotInstall, one_at_a_time, run
 
 SYSTEM = Path("/usr/lib/postgresql/15")
 PACKAGES = ["postgresql-15-plpgsql-check", "postgresql-server-dev-15"]
@@ -21,7 +22,7 @@ def extended_binaries() -> Path:
     binaries = tree / "usr/lib/postgresql/15/bin"
     if not SYSTEM.exists():
         raise CannotInstall(f"there is no Postgres 15 of Debian in {SYSTEM}")
-    with one_at_a_time("postgres-15"):
+    with one_at_a_time(tree):
         if not (tree / "is-complete").exists():
             shutil.rmtree(tree, ignore_errors=True)
             copy_system(tree)

@@ -8,7 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.world.node import CannotInstall, environment, installed
+from tests.world.node import environment, installed
+from tickwork_local.node import CannotInstall
 from tickwork_local.postgres import Server
 
 PACKAGE = Path(__file__).parent / "supabase_cli"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import GUIDES, PAGES, ROOT, Block, blocks, name, without_blocks
+from tests.world import node
 from tickwork_docs.commands import command_line
 from tickwork_local.postgres import embedded_binaries
 
@@ -23,9 +24,11 @@ PATIENCE = 900
 # Those that go on in the folder of the one before, each line with a stack of its own.
 JOURNEYS = [
     [
-        *("first-steps", "enqueue-jobs", "schedules", "documents", "imports", "webhooks", "triggers"),
+        *("first-steps", "schedules", "documents", "imports", "webhooks", "triggers"),
         *("turns-and-limits", "rolling-out"),
     ],
+    # With a Supabase server, where there is Node.
+    ["enqueue-jobs"],
     *(["your-first-job-type"], ["deploy-supabase"], ["deploy-google-cloud"], ["deploy-anywhere"]),
     ["existing-application"],
 ]
@@ -83,7 +86,8 @@ def reader_folder() -> Iterator[Path]:
 
 
 def environment() -> dict[str, str]:
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(("TICKWORK_", "PYTEST_"))}
+    found = dict(os.environ) if node.why_not() else node.environment()
+    ours = {name: value for name, value in found.items() if not name.startswith(("TICKWORK_", "PYTEST_"))}
     path = os.pathsep.join([str(Path(sys.prefix, "bin")), ours["PATH"], str(embedded_binaries())])
     return {**ours, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "TICKWORK_PORT": "0"}
 
@@ -103,6 +107,8 @@ def step(block: Block, log: str) -> str:
             return in_background(block.text.strip(), log)
         case ("sh",):
             return block.text
+        case ("sh", "node"):
+            return "" if node.why_not() else block.text
         case ("sql",):
             return f"psql --quiet --set ON_ERROR_STOP=1 \"$URL\" <<'GUIDE'\n{block.text}GUIDE"
         case ("text",) | ("sh" | "sql" | "python" | "js", "norun"):
@@ -112,6 +118,8 @@ def step(block: Block, log: str) -> str:
 
 
 def in_background(command: str, log: str) -> str:
+    if node.why_not():
+        command = command.removesuffix(" --supabase")
     if command.startswith("tickwork up"):
         # Who has a stack running needs no other one.
         start = f"{command} > {log} 2>&1 & until [ -f {STATE} ]; do kill -0 $!; sleep 0.1; done; URL=$({URL})"

@@ -66,8 +66,8 @@ class Up:
 
     def result_of(self, text: str, tenant: str = "acme") -> Any:
         payload = json.dumps({"text": text})
-        options = ["--tenant", tenant, "--payload", payload, "--json"]
-        asked = run("enqueue", "write_invoice", *options, home=self.root / ".tickwork", cwd=self.root)
+        options = ["--tenant", tenant, "--json"]
+        asked = run("enqueue", "write_invoice", payload, *options, home=self.root / ".tickwork", cwd=self.root)
         assert asked.returncode == 0, asked.stderr
         id = json.loads(asked.stdout)["id"]
         with psycopg.connect(self.status()["database_url"], autocommit=True) as connection:
@@ -88,9 +88,9 @@ def running(root: Path, *options: str) -> Iterator[Up]:
 
 
 def free_first_port() -> int:
-    """Of which those from ten above are free, too."""
+    """Of which the one above and those from ten above are free, too."""
     return next(
-        port for (port,) in iter(lambda: free_ports(1), []) if all(is_free(port + each) for each in range(10, 16))
+        port for (port,) in iter(lambda: free_ports(1), []) if all(is_free(port + each) for each in (1, *range(10, 16)))
     )
 
 

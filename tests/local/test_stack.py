@@ -129,6 +129,13 @@ def test_status_names_the_database_and_the_functions(home: Path) -> None:
     assert found["database_url"] in run("status", home=home).stdout
 
 
+def test_status_says_how_to_start_supabase(home: Path) -> None:
+    asked = run("status", "supabase_url", home=home)
+
+    assert asked.returncode == 1
+    assert "the local stack runs without Supabase. Start it with `tickwork up --supabase`." in asked.stderr
+
+
 def test_a_job_goes_through_the_real_function_at_once(home: Path) -> None:
     job = answer("enqueue", "extract_document", NO_DOCUMENT, "--tenant", "acme", home=home)
 

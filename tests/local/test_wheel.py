@@ -46,6 +46,7 @@ def test_the_wheel_holds_what_works_without_a_clone(wheel: Path) -> None:
         *(ROOT / "supabase").rglob("*.sql"),
         *(ROOT / "infra/local/samples").iterdir(),
         *(ROOT / "infra/local/demo").glob("*.*"),
+        *(ROOT / "infra/local/supabase_lite").iterdir(),
         *(ROOT / "infra/templates").rglob("*.*"),
         *(ROOT / "requirements.lock", ROOT / "infra/local/stand_ins.sql"),
     ]
@@ -86,8 +87,8 @@ def test_a_new_project_runs(programs: Path, project: Path) -> None:
     try:
         until(lambda: find_stack(project / ".tickwork") or up.poll() is not None, "the stack does not start")
         assert up.poll() is None, log.read_text()
-        payload = ["--payload", '{"text": "Hello"}']
-        enqueued = run(project, programs, "tickwork", "enqueue", "write_invoice", "--tenant", "acme", *payload)
+        job = ["write_invoice", '{"text": "Hello"}', "--tenant", "acme"]
+        enqueued = run(project, programs, "tickwork", "enqueue", *job)
         assert enqueued.returncode == 0, enqueued.stderr
         until(lambda: '"done"' in run(project, programs, "tickwork", "jobs", "--json").stdout, "nobody works")
     finally:

@@ -26,8 +26,7 @@ MAX_SHOWN = 12
 def show(stack: Stack) -> None:
     """Show the queue until somebody interrupts."""
     print()
-    for name, where in stack.places().items():
-        print(f"{name:<9} {where}")
+    stack.print_places()
     first = "Try `tickwork documents add FILE --tenant acme`. " if "extract" in stack.functions else ""
     print(f"\n{first}Ctrl-C stops the stack.\n", flush=True)
     try:

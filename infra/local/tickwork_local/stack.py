@@ -25,6 +25,7 @@ from tickwork.shipped import ROOT
 from tickwork_local.functions import Function, Functions
 from tickwork_local.postgres import PortTaken, PostgresFailed, Server, is_taken, running_postgres, try_lock
 from tickwork_local.project_database import OwnDatabase, existing_database, without_password
+from tickwork_local.supabase import Lite, running_supabase
 from tickwork_local.ticker import Ticker
 from tickwork_local.watching import Say, WatchedMigrations, say_nothing
 
@@ -44,6 +45,8 @@ class Stack:
     worker_url: str
     vault_url: str
     functions: Mapping[str, str]
+    # Where the Supabase server is, and its keys, if there is one: see `Supabase.as_json`.
+    supabase: Mapping[str, str]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -53,16 +56,21 @@ class Stack:
             "vault_url": self.vault_url,
             "functions": dict(self.functions),
             "logs": str(self.home / "logs"),
+            **self.supabase,
         }
 
-    def places(self) -> dict[str, str]:
+    def print_places(self) -> None:
         """Where everything is, for people to read."""
-        return {
+        places = {
             "database": without_password(self.database_url),
             "vault": self.vault_url,
             **self.functions,
             "logs": str(self.home / "logs"),
+            **{name.replace("_", " "): value for name, value in self.supabase.items()},
         }
+        width = max(map(len, places))
+        for name, where in places.items():
+            print(f"{name:<{width}} {where}")
 
 
 @contextmanager
@@ -72,6 +80,7 @@ def running_stack(
     *,
     project: Project | None = None,
     database_url: str | None = None,
+    supabase: Lite | None = None,
     port: int = 0,
     tick_seconds: float = 30,
     reset: bool = False,
@@ -79,7 +88,8 @@ def running_stack(
 ) -> Iterator[Stack]:
     """Start everything, and stop it at the end; the database is kept, unless `reset`.
 
-    The database is a Postgres of the stack's own, on `port` if that is not 0, or the one at `database_url`.
+    The database is a Postgres of the stack's own, on `port` if that is not 0, or the one at `database_url`. One port
+    above it, `supabase` serves it to the Supabase clients.
     """
     home, project = home.absolute(), project or Project(home.absolute().parent)
     check_home(home)
@@ -88,7 +98,8 @@ def running_stack(
         if reset:
             discard(home)
         (home / "logs").mkdir(exist_ok=True)
-        check_ports(functions)
+        supabase_port = port and port + 1
+        check_ports(functions, supabase_port if supabase else 0)
         database = (
             existing_database(database_url, project)
             if database_url
@@ -102,7 +113,12 @@ def running_stack(
             **{name: os.environ.get(name) or value for name, value in own_outbound().items()},
         }
         urls = cleanup.enter_context(Functions(functions, settings, home / "logs", say)).urls
-        stack = Stack(home, os.getpid(), database.url, database.worker_url, vault_url, urls)
+        served: Mapping[str, str] = {}
+        if supabase:
+            log = home / "logs" / "supabase.log"
+            server = running_supabase(supabase, database.url, home / "supabase", log, supabase_port)
+            served = cleanup.enter_context(server).as_json()
+        stack = Stack(home, os.getpid(), database.url, database.worker_url, vault_url, urls, served)
         cleanup.enter_context(Ticker(stack.database_url, urls, tick_seconds, home / "logs" / "ticker.log"))
         if project.is_real:
             folder = project.root / "migrations"
@@ -119,13 +135,14 @@ def write_state(stack: Stack) -> None:
     state.rename(stack.home / "stack.json")
 
 
-def check_ports(functions: Mapping[str, Function]) -> None:
+def check_ports(functions: Mapping[str, Function], supabase: int) -> None:
     """Those of a stack that was just killed become free in a moment."""
     deadline = time.monotonic() + 3
-    for family, function in functions.items():
-        while function.port and is_taken(function.port):
+    ports = {f"the function {family}": function.port for family, function in functions.items()}
+    for whose, port in {**ports, "the Supabase server": supabase}.items():
+        while port and is_taken(port):
             if time.monotonic() > deadline:
-                raise StackFailed(f"port {function.port}, for the function {family}, is taken: {PORT_ADVICE}")
+                raise StackFailed(f"port {port}, for {whose}, is taken: {PORT_ADVICE}")
             time.sleep(0.05)
 
 
@@ -190,6 +207,7 @@ def find_stack(home: Path) -> Stack | None:
             state["worker_database_url"],
             state["vault_url"],
             state["functions"],
+            {name: value for name, value in state.items() if name.startswith("supabase_")},
         )
     except (OSError, ValueError, KeyError):
         return None

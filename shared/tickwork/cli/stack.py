@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-PRINTABLE = ("database_url", "worker_database_url", "vault_url", "logs")
+OF_SUPABASE = ("supabase_url", "supabase_anon_key", "supabase_service_key", "supabase_user", "supabase_token")
+PRINTABLE = ("database_url", "worker_database_url", "vault_url", "logs", *OF_SUPABASE)
 
 
 Port = Annotated[
@@ -31,7 +32,8 @@ Port = Annotated[
         show_envvar=False,
         min=0,
         max=65_000,
-        help="Of the database; those of the functions are from ten above. 0 takes any that are free. "
+        help="Of the database; that of the Supabase server is one above, those of the functions are from ten above. "
+        "0 takes any that are free. "
         f"By default the port of the project, or {FIRST_PORT}.",
     ),
 ]
@@ -45,26 +47,34 @@ def up(
     database_url: Annotated[
         str | None, typer.Option(help="An existing database to work with, instead of one of the stack's own.")
     ] = None,
+    supabase: Annotated[
+        bool, typer.Option("--supabase", help="Serve the database to Supabase clients too; needs Node 20 or later.")
+    ] = False,
     functions: Functions = None,
 ) -> None:
     """Run the local stack, with a live table of its jobs."""
     from tickwork_local.live import say, show
     from tickwork_local.stack import running_stack, stopped_by_signals
+    from tickwork_local.supabase import installed_lite
 
     project = find_project()
     url = database_url or project.database
     if url and reset:
         raise InvalidRequest("--reset: only a database of the stack's own can be emptied", hint="Leave it out.")
+    if url and supabase:
+        raise InvalidRequest("--supabase: only a database of the stack's own is served", hint="Leave it out.")
     url = arguments.database_url(url, "--database-url") if url else None
     first = project.port if port is None else port
     chosen = chosen_functions(project, functions, url, first)
     with stopped_by_signals():
+        lite = installed_lite() if supabase else None
         print(f"Starting {'' if url else 'Postgres and '}the functions …", flush=True)
         with running_stack(
             HOME,
             chosen,
             project=project,
             database_url=url,
+            supabase=lite,
             port=first,
             tick_seconds=tick_seconds,
             reset=reset,
@@ -130,11 +140,12 @@ def status(
     if name:
         if name not in PRINTABLE:
             raise InvalidRequest(f"NAME: there is no {name!r}", hint=f"There are {', '.join(PRINTABLE)}.")
+        if name in OF_SUPABASE and not stack.supabase:
+            raise BadSetting("the local stack runs without Supabase. Start it with `tickwork up --supabase`.")
         print(stack.as_json()[name])
         return
     print(f"The local stack is running as process {stack.pid}.")
-    for name, where in stack.places().items():
-        print(f"{name:<9} {where}")
+    stack.print_places()
 
 
 @commands.command()

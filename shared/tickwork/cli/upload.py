@@ -91,7 +91,7 @@ def check_engine(client: Client, engine: str, consent: bool) -> None:
 
 
 def wait_for(client: Client, jobs: Mapping[UUID, UUID], progress: Progress, give_up_at: float) -> bool:
-    """Whether all documents were extracted, each by its job, and classified in time; says why, if none of them is."""
+    """Whether all documents were extracted in time, each by its job; says why, if none of them is."""
     ids, reason = list(jobs), Reason(client, progress)
     bars = {id: progress.add_task("waiting", total=1.0) for id in ids}
     while True:
@@ -104,7 +104,7 @@ def wait_for(client: Client, jobs: Mapping[UUID, UUID], progress: Progress, give
             progress.update(bars[row["id"]], completed=share, description=label)
         if waiting and all(row["extraction_status"] == "queued" for row in waiting):
             reason.tell(jobs[waiting[0]["id"]])
-        if not waiting and not client.documents.are_being_classified(ids):
+        if not waiting:
             return True
         if time.monotonic() > give_up_at:
             return False
@@ -118,8 +118,11 @@ def summary(row: dict[str, Any]) -> dict[str, Any]:
         "status": row["extraction_status"],
         "doc_type": row["doc_type"],
         "confidence": row["doc_type_confidence"],
+        "runner_up": row["doc_type_runner_up"],
+        "runner_up_confidence": row["doc_type_runner_up_confidence"],
         "pages": row["page_count"],
         "chunks": row["chunk_count"],
+        "not_read": row["not_read"],
         "error_code": row["error_code"] if row["extraction_status"] == "failed" else None,
         "error_message": row["error_message"] if row["extraction_status"] == "failed" else None,
     }

@@ -73,22 +73,6 @@ class Documents:
         """The extraction engines, and whether they need consent."""
         return self._database.rows("select * from public.extraction_engines order by key", {})
 
-    def are_being_classified(self, ids: list[UUID]) -> bool:
-        """Whether one of them is being classified, or waiting for it."""
-        return bool(
-            self._database.rows(
-                """
-                select
-                from public.jobs
-                where type = 'classify_document'
-                  and status in ('queued', 'running')
-                  and payload ->> 'document_id' = any (%(ids)s)
-                limit 1
-                """,
-                {"ids": [str(id) for id in ids]},
-            )
-        )
-
     def estimate_extraction(self, document_id: UUID | str, engine: str = "local") -> DictRow:
         return call(self._database, "estimate_extraction", document_id=document_id, engine=engine)[0]
 
