@@ -6,10 +6,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tests.world.plans import Node, nodes_of
 from tickwork.queue import Queue
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 MILLION = 1_000_000

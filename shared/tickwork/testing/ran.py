@@ -1,0 +1,43 @@
+"""What `run_due` did."""
+
+from collections import Counter
+from dataclasses import dataclass
+from uuid import UUID
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An attempt that failed. `exception` is what the operator reads of it, `error` the exception itself."""
+
+    job_id: UUID
+    type: str
+    attempt: int
+    code: str
+    message: str
+    exception: str | None
+    error: BaseException | None
+
+    def told(self) -> list[str]:
+        head = f"{self.type} {self.job_id}, attempt {self.attempt}: {self.code}: {self.message}"
+        return [head, *(f"  {line}" for line in (self.exception or "").splitlines())]
+
+
+class Ran(Counter[str]):
+    """How many attempts ended in which way: `done`, `failed`, `dead`, `retried`, `released` or `cancelled`.
+
+    It equals a dict: `assert tickwork.run_due() == {"done": 1}`. `failures` has the attempts that failed, `left` the
+    jobs that are due and were not claimed, each with the reason.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failures: list[Failure] = []
+        self.left: dict[UUID, str] = {}
+
+    def unexpected(self) -> list[Failure]:
+        """Those that were ended by something other than the errors that a handler raises on purpose."""
+        return [failure for failure in self.failures if failure.code == "UNEXPECTED"]
+
+    def told(self) -> list[str]:
+        failed = [line for failure in self.failures for line in failure.told()]
+        return failed + [f"{job_id} is due and was not claimed: {reason}" for job_id, reason in self.left.items()]
