@@ -177,7 +177,7 @@ def test_a_report_that_differs_shows_the_exception(tickwork: Tickwork) -> None:
     with pytest.raises(AssertionError) as raised:
         assert tickwork.run_due(raises=False) == {"done": 1}
 
-    assert "the shop burns" in str(raised.value)
+    assert "attempt 1 of sell_thing: ValueError: the shop burns" in str(raised.value)
 
 
 def test_a_job_that_waits_becomes_due_when_time_passes(tickwork: Tickwork) -> None:
@@ -252,7 +252,7 @@ def test_time_only_goes_forward_and_has_a_zone(tickwork: Tickwork) -> None:
     with pytest.raises(ValueError, match="time only goes forward"):
         tickwork.at(datetime.now(UTC))
     with pytest.raises(ValueError, match="has no time zone"):
-        tickwork.at(datetime(2040, 1, 1))  # noqa: DTZ001
+        tickwork.at(datetime(2040, 1, 1))
 
 
 def test_an_event_starts_the_job_of_a_trigger(tickwork: Tickwork) -> None:

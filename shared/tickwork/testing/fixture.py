@@ -115,7 +115,7 @@ class Tickwork:
         ran = run_due(self.project.families(), self.client, self._worker)
         if raises and (unexpected := ran.unexpected()):
             first = unexpected[0]
-            error = first.error or AssertionError("\n".join(first.told()))
+            error = first.error or AssertionError(first.exception or first.message)
             error.add_note(f"This ended attempt {first.attempt} of job {first.job_id} of the type {first.type}.")
             raise error
         return ran

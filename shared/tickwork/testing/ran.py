@@ -17,9 +17,10 @@ class Failure:
     exception: str | None
     error: BaseException | None
 
-    def told(self) -> list[str]:
-        head = f"{self.type} {self.job_id}, attempt {self.attempt}: {self.code}: {self.message}"
-        return [head, *(f"  {line}" for line in (self.exception or "").splitlines())]
+    def __str__(self) -> str:
+        # The last line of an exception says what it is; the tenant's message does not.
+        lines = (self.exception or "").splitlines() if self.code == "UNEXPECTED" else []
+        return f"attempt {self.attempt} of {self.type}: {lines[-1] if lines else f'{self.code}: {self.message}'}"
 
 
 class Ran(Counter[str]):
@@ -39,5 +40,5 @@ class Ran(Counter[str]):
         return [failure for failure in self.failures if failure.code == "UNEXPECTED"]
 
     def told(self) -> list[str]:
-        failed = [line for failure in self.failures for line in failure.told()]
-        return failed + [f"{job_id} is due and was not claimed: {reason}" for job_id, reason in self.left.items()]
+        """A line for each attempt that failed, and for each job that is left: pytest shows only a few."""
+        return [*map(str, self.failures), *(f"{id} was not claimed: {reason}" for id, reason in self.left.items())]
