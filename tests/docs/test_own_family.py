@@ -73,4 +73,4 @@ def test_the_handler_in_the_guide_is_the_one_that_is_written() -> None:
     for word, value in words.items():
         template = template.replace(word, value)
 
-    assert [block.text.partition("\n")[2] for block in blocks(GUIDE) if block.file] == [template]
+    assert [block.text.partition("\n")[2] for block in blocks(GUIDE) if block.words == ("python",)] == [template]

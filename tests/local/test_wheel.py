@@ -86,8 +86,8 @@ def test_a_new_project_runs(programs: Path, project: Path) -> None:
     try:
         until(lambda: find_stack(project / ".tickwork") or up.poll() is not None, "the stack does not start")
         assert up.poll() is None, log.read_text()
-        payload = ["--payload", '{"text": "Hello"}']
-        enqueued = run(project, programs, "tickwork", "enqueue", "write_invoice", "--tenant", "acme", *payload)
+        enqueue = ["tickwork", "enqueue", "write_invoice", '{"text": "Hello"}', "--tenant", "acme"]
+        enqueued = run(project, programs, *enqueue)
         assert enqueued.returncode == 0, enqueued.stderr
         until(lambda: '"done"' in run(project, programs, "tickwork", "jobs", "--json").stdout, "nobody works")
     finally:
