@@ -12,13 +12,13 @@ from uuid import UUID
 
 import pytest
 
-from tests.conftest import cloned
 from tests.world import World
 from tests.world.command_line import run, run_all, started
 from tests.world.waiting import PATIENCE, until
 from tickwork.database.connection import Connection
 from tickwork.database.migrate import check_version
 from tickwork.errors import InvalidRequest
+from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server
 
 Ask = Callable[..., "CompletedProcess[str]"]

@@ -4,11 +4,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from tests.cli.test_main import answer, refusal
-from tests.conftest import cloned
 from tests.world import World
 from tests.world.command_line import run_all
 from tickwork.database.adoption import members_in, tenants_in
 from tickwork.database.migrate import migrate
+from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server
 
 

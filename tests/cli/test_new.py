@@ -10,7 +10,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.conftest import cloned
 from tests.world import World
 from tests.world.command_line import COMMAND, environment_for, open_folder, run_all
 from tests.world.waiting import PATIENCE
@@ -19,6 +18,7 @@ from tickwork.cli.project import BUILT_IN, families_in, find_project, missing_pa
 from tickwork.database.adoption import tenants_in
 from tickwork.errors import BadSetting
 from tickwork.shipped import FUNCTIONS
+from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server
 from tickwork_local.project_database import without_password
 
@@ -73,7 +73,7 @@ def test_a_project_has_a_family_and_types_whose_tests_pass(project: Path) -> Non
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert "6 passed" in tested.stdout
     assert {re.sub("[0-9]{14}", "…", path) for path in contents(project) if not path.endswith(".pyc")} == {
-        *(".gitignore", "requirements.txt", "tickwork.toml", "tests/conftest.py"),
+        *(".gitignore", "requirements.txt", "tickwork.toml"),
         *("functions/billing/main.py", "functions/billing/requirements.txt"),
         *("functions/billing/write_invoice.py", "functions/billing/send_letter.py"),
         *("migrations/…_write_invoice.sql", "migrations/…_send_letter.sql"),

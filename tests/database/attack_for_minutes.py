@@ -23,12 +23,12 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from tests.conftest import open_to_all, roomy_memory
 from tests.world import World
 from tickwork.client import Client
 from tickwork.database.connection import Connection, Database
 from tickwork.database.migrate import migrate
 from tickwork.errors import QueueError
+from tickwork.testing.database import open_to_all, roomy_memory
 from tickwork_local.launch import die_with_parent
 from tickwork_local.postgres import running_postgres
 

@@ -7,12 +7,12 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from tests.conftest import cloned
 from tests.world import World
 from tickwork.database.adoption import Adopted, members_in, tenants_in
 from tickwork.database.migrate import migrate, write_files
 from tickwork.database.modules import CHAPTERS, with_needs
 from tickwork.errors import InvalidRequest
+from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server
 
 APPLICATION = """

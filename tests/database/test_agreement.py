@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tests.world.agreement import disagreements
 from tests.world.crowd import let_time_pass
 from tickwork.errors import QueueError
 from tickwork.jobs.rows import ClaimedJob
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 TYPES = ("greet_person", "wave_hand")

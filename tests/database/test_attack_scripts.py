@@ -7,10 +7,10 @@ from uuid import UUID
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tests.world.metered import MAX_PAGES, MeteredWorker
 from tickwork.database.connection import Connection
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 # One would do if tenants took turns and nothing else. Some claims may tidy up and come back with nothing.

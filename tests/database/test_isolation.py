@@ -27,13 +27,13 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from tests.conftest import TEMPLATE, cloned
 from tests.database.isolation_arguments import BY_TYPE, Target, arguments_for
 from tests.database.test_privileges import CLIENT_COLUMNS, DOCUMENT_COLUMNS, OURS, broken_rules, unlisted_grants
 from tests.world import World
 from tests.world.receivers import emit, endpoint
 from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 INSIDER, COLLEAGUE, REMOVED, STRANGER = (UUID(int=number) for number in range(1, 5))

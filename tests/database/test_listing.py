@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tests.world.plans import Node, nodes_of
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Job
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 JOBS = 100_000

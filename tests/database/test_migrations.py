@@ -7,12 +7,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.conftest import cloned
 from tests.world import World
 from tickwork.database.migrate import edited_since, migrate
 from tickwork.errors import Unavailable
 from tickwork.queue import Queue
 from tickwork.shipped import MIGRATIONS, ROOT
+from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server
 
 

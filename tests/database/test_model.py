@@ -28,11 +28,11 @@ from hypothesis.stateful import (
 
 from tests.world import World
 from tests.world.agreement import disagreements
-from tests.world.moving_time import MovingTime
 from tests.world.queue_model import BACKOFF_SECONDS, LEASE_SECONDS, Limits, ModelJob, QueueModel, Request
 from tickwork.database.call import call_within
 from tickwork.errors import QueueError
 from tickwork.jobs.rows import ClaimedJob, FollowUp
+from tickwork.testing.moving_time import MovingTime
 
 T = TypeVar("T")
 EXAMPLES = int(os.environ.get("TICKWORK_MODEL_EXAMPLES", "0"))
@@ -622,7 +622,7 @@ def compare_with_the_model(world: World, max_examples: int, **more_settings: Any
     bystander = populated_bystander(world)
     attributes = {
         "world": world,
-        "moving_time": MovingTime(world),
+        "moving_time": MovingTime(world.admin),
         "bystander": bystander,
         "bystanders_jobs": {row["id"]: row for row in world.rows(RECORD, bystander)},
     }

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import cloned
 from tests.world import World
 from tickwork.database.migrate import installed_modules, migrate, pending
 from tickwork.errors import InvalidRequest
+from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tickwork.errors import InvalidRequest
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 Schema = dict[str, Any]

@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tests.world.plans import Node, nodes_of
 from tests.world.waiting import until
 from tickwork.queue import Queue
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 MILLION = 1_000_000

@@ -7,9 +7,9 @@ from typing import LiteralString
 import psycopg
 import pytest
 
-from tests.conftest import cloned
 from tests.world import World
 from tickwork.database.migrate import migrate
+from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server
 
 # The functions that a role may call. What tickwork_owner calls is nobody else's business, and is not listed.

@@ -11,7 +11,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import cloned
 from tests.database.test_privileges import broken_rules, unlisted_grants
 from tests.world import World
 from tests.world.agreement import disagreements
@@ -20,6 +19,7 @@ from tests.world.waiting import until
 from tickwork.database.migrate import migrate
 from tickwork.errors import LeaseLost
 from tickwork.queue import Queue
+from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server, embedded_binaries
 
 BINARIES = Path(os.environ.get("TICKWORK_TEST_BINARIES") or embedded_binaries())

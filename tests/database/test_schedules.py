@@ -20,8 +20,8 @@ import pytest
 
 from tests.world import World
 from tests.world.agreement import disagreements
-from tests.world.moving_time import MovingTime
 from tests.world.schedules import MAX_GATES, Driver, Outcome, interleavings, put_gates
+from tickwork.testing.moving_time import MovingTime
 
 ASKED_FOR = os.environ.get("TICKWORK_SCHEDULES", "")
 # Before it begins, and before it commits.
@@ -174,7 +174,7 @@ class Scene:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.moving_time = MovingTime(world)
+        self.moving_time = MovingTime(world.admin)
         world.type(backoff=[0])
         world.type("wave_hand", max_running=1)
         world.admin.execute(POPULATE.encode())

@@ -9,9 +9,9 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
 from tickwork.errors import InvalidRequest
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 LEASE = [

@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 KNOWN = {

@@ -7,9 +7,9 @@ from typing import LiteralString
 import psycopg
 import pytest
 
-from tests.conftest import TEMPLATE, cloned
 from tests.database.test_templates import peak_memory
 from tests.world import World
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 ACCEPTED = {

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import psycopg
 
-from tests.conftest import cloned
 from tests.docs.pages import ROOT, blocks
 from tests.docs.test_guides import BEGINNING, OWN_FAMILY, PATIENCE, environment, script_of
 from tests.world.command_line import open_folder
 from tests.world.wheel import build_wheel
+from tickwork.testing.database import cloned
 from tickwork_local.functions import free_ports
 from tickwork_local.postgres import Server
 
@@ -73,4 +73,4 @@ def test_the_handler_in_the_guide_is_the_one_that_is_written() -> None:
     for word, value in words.items():
         template = template.replace(word, value)
 
-    assert [block.text.partition("\n")[2] for block in blocks(GUIDE) if block.file] == [template]
+    assert [block.text.partition("\n")[2] for block in blocks(GUIDE) if block.words == ("python",)] == [template]

@@ -12,11 +12,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import cloned
 from tests.world import World
 from tests.world.command_line import COMMAND, environment_for, open_folder, run, run_all, started
 from tests.world.waiting import PATIENCE, until
 from tickwork.database.migrate import migrate
+from tickwork.testing.database import cloned
 from tickwork_local.functions import free_ports
 from tickwork_local.postgres import Server
 from tickwork_local.stack import find_stack

@@ -13,7 +13,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conftest import cloned
 from tests.database.test_plans import assert_by_index, scans_of, touched_rows
 from tests.serve.test_wake_up import HMAC_SECRET, SOURCE, Served, running_function
 from tests.servers import pg_cron as cron_server
@@ -28,6 +27,7 @@ from tickwork.serve import callers
 from tickwork.serve.callers import check_caller
 from tickwork.settings import Settings
 from tickwork.shipped import ROOT
+from tickwork.testing.database import cloned
 from tickwork.waking import pg_cron, pg_cron_status
 from tickwork_local.postgres import Server
 

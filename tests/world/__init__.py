@@ -13,6 +13,7 @@ from tickwork.client import Client
 from tickwork.database.connection import Connection, Database
 from tickwork.jobs.rows import ClaimedJob, Job, JobFields
 from tickwork.queue import Queue
+from tickwork.testing.fixture import connected
 
 
 class World:
@@ -33,15 +34,9 @@ class World:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._cleanup.close()
 
-    def connect(self, role: LiteralString | None = None, user_id: UUID | None = None) -> Connection:
+    def connect(self, role: str | None = None, user_id: UUID | None = None) -> Connection:
         """A connection of its own, as the operator or as PostgREST would make it for a role and a user."""
-        connection = self._cleanup.enter_context(psycopg.connect(self.url, autocommit=True, row_factory=dict_row))
-        if user_id:
-            claims = json.dumps({"sub": str(user_id), "role": role})
-            connection.execute("select set_config('request.jwt.claims', %s, false)", [claims])
-        if role:
-            connection.execute(f"set role {role}")
-        return connection
+        return self._cleanup.enter_context(connected(self.url, role, user_id))
 
     def connect_worker(self) -> Connection:
         return self._cleanup.enter_context(

@@ -8,6 +8,7 @@ from psycopg.rows import DictRow
 
 from tests.world import World
 from tickwork.database.connection import Connection
+from tickwork.testing import moving_time
 
 # In the future, so that jobs that were enqueued ahead are not due by the real clock.
 NOON = datetime(2040, 1, 2, 12, 0, tzinfo=UTC)
@@ -37,14 +38,7 @@ def set_next(world: World, schedule_id: UUID, nominal_at: datetime) -> None:
 
 
 def tick(world: World, at: datetime, most: int = 10_000, connection: Connection | None = None) -> int:
-    """How many jobs a tick at that time enqueues. Only the queue itself may tick."""
-    connection = connection or world.admin
-    with connection.transaction():
-        connection.execute("set local role tickwork_owner")
-        row = connection.execute(FIRE, [at, most]).fetchone()
-    assert row is not None
-    jobs: int = row["jobs"]
-    return jobs
+    return moving_time.tick(connection or world.admin, at, most)
 
 
 def fires(world: World, schedule_id: UUID | None = None) -> list[DictRow]:

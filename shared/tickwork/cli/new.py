@@ -14,7 +14,7 @@ from tickwork.cli import arguments
 from tickwork.cli.database import Members, Modules, Tenants, tables
 from tickwork.cli.handlers_edit import add_handler
 from tickwork.cli.project import BUILT_IN, FILE, Project, find_project
-from tickwork.database.adoption import Adopted, settings_of
+from tickwork.database.adoption import settings_of
 from tickwork.database.modules import CHAPTERS, with_needs
 from tickwork.errors import InvalidRequest
 from tickwork.shipped import MIGRATIONS, ROOT
@@ -24,9 +24,8 @@ group = typer.Typer(help="Create a project, a family or a type.", no_args_is_hel
 commands.add_typer(group, name="new")
 
 TEMPLATES = ROOT / "infra/templates"
-ADD_TENANT = "insert into public.organizations (name) values (gen_random_uuid()::text) returning id"
 # Those that a folder may have already; the others are tickwork's alone.
-SHARED_FILES = (".gitignore", "requirements.txt", "tests/conftest.py")
+SHARED_FILES = (".gitignore", "requirements.txt")
 
 
 @group.command()
@@ -46,7 +45,6 @@ def project(
     words = {
         '"my_project"': json.dumps(folder.absolute().name),
         json.dumps([*CHAPTERS]): json.dumps(chosen),
-        ADD_TENANT: insertion(own_tenants) if own_tenants else ADD_TENANT,
         **{commented(key, each): f"{key} = {json.dumps(given)}" for key, given, each in optional(tenants, members)},
     }
     files = filled("project", words)
@@ -144,13 +142,6 @@ def next_version(here: Project) -> str:
     return str(max(int(datetime.now(UTC).strftime("%Y%m%d%H%M%S")), latest + 1))
 
 
-def insertion(tenants: Adopted) -> str:
-    """Adds a tenant, for the tests."""
-    key, *name = tenants.columns
-    values = f"({name[0]}) values (gen_random_uuid()::text)" if name else "default values"
-    return f"insert into {tenants.table} {values} returning {key}"
-
-
 def optional(tenants: str | None, members: str | None) -> list[tuple[str, str, str]]:
     """What tickwork.toml has as a comment, unless it is given: key, value and example."""
     examples = {"tenants": "public.companies(id, name)", "members": "public.company_users(company_id, user_id, role)"}
@@ -181,8 +172,7 @@ def write(root: Path, files: dict[str, str], kept: tuple[str, ...] = ()) -> None
             raise InvalidRequest(f"{root / path} exists: nothing was written", hint="Move it away, or choose a name.")
     for path, text in files.items():
         if (root / path).exists():
-            lacks = "" if path.endswith(".py") else f"; add what it lacks of {' '.join(text.split())}"
-            print(f"kept {path}, which was there{lacks}")
+            print(f"kept {path}, which was there; add what it lacks of {' '.join(text.split())}")
             continue
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)

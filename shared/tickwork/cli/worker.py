@@ -1,14 +1,13 @@
 """The command for the long-running worker."""
 
-import importlib.util
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tickwork.cli import connect
+from tickwork.cli.load_handlers import load_handlers
 from tickwork.cli.options import DatabaseUrl, Functions
 from tickwork.cli.project import find_project
 from tickwork.database.connection import MAX_SILENCE_SECONDS, Database
@@ -54,17 +53,9 @@ def handlers_of(family: str, functions: Path | None) -> Handlers:
     if family not in families:
         hint = f"There are {', '.join(families)}. --functions names the folder of other ones."
         raise InvalidRequest(f"FAMILY: there is no family {family!r}", hint=hint)
-    source = families[family] / "main.py"
-    # As functions-framework does, so that main.py can import the files beside it.
-    sys.path.append(str(source.parent.absolute()))
-    spec = importlib.util.spec_from_file_location(f"tickwork_function_{family}", source)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-        found: Handlers = module.HANDLERS
+        return load_handlers(family, families[family])
     except Exception as error:
+        source = families[family] / "main.py"
         hint = "It must import without errors and set HANDLERS; --debug shows where it fails."
         raise InvalidRequest(f"FAMILY: {source} does not load ({type(error).__name__}: {error})", hint=hint) from error
-    return found
