@@ -106,7 +106,7 @@ def is_ours(claims: dict[str, Any]) -> bool:
         and claims["exp"] > now - leeway
         and claims["iat"] < now + leeway
         and claims["exp"] - claims["iat"] <= 86_400
-        and claims.get("nbf", 0) < now + leeway
+        and int(claims.get("nbf", 0)) < now + leeway
     )
 
 
