@@ -11,9 +11,11 @@ as $$
       jsonb_array_length(is_backoff.backoff) between 1 and 25
       and not jsonb_path_exists(is_backoff.backoff, 'strict $[*] ? (@.type() != "number" || @ < 0 || @ > 2592000)')
     when 'object' then
-      jsonb_path_exists(is_backoff.backoff, 'strict $.base ? (@ >= 0 && @ <= 2592000)', silent => true)
-      and jsonb_path_exists(is_backoff.backoff, 'strict $.factor ? (@ >= 1 && @ <= 100)', silent => true)
-      and jsonb_path_exists(is_backoff.backoff, 'strict $.cap ? (@ >= 0 && @ <= 2592000)', silent => true)
+      -- A path that is missing makes it null, which a constraint would accept.
+      (
+        is_backoff.backoff @@ 'strict $.base >= 0 && $.base <= 2592000 && $.factor >= 1 && $.factor <= 100 '
+          '&& $.cap >= 0 && $.cap <= 2592000'
+      ) is true
     else false
   end;
 $$;

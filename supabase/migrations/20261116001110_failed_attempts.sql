@@ -95,13 +95,14 @@ begin
   from public.job_types
   where job_types.key = backoff_seconds.type;
 
+  -- Rounded, because a number may be too small for a double precision.
   return (0.8 + 0.4 * random()) * case jsonb_typeof(backoff)
     when 'array' then
-      (backoff ->> least(backoff_seconds.attempt, jsonb_array_length(backoff)) - 1)::double precision
+      round((backoff ->> least(backoff_seconds.attempt, jsonb_array_length(backoff)) - 1)::numeric, 3)
     when 'object' then
       least(
-        (backoff ->> 'cap')::double precision,
-        (backoff ->> 'base')::double precision
+        round((backoff ->> 'cap')::numeric, 3),
+        round((backoff ->> 'base')::numeric, 3)
           * (backoff ->> 'factor')::double precision ^ (backoff_seconds.attempt - 1)
       )
     -- The type was deleted.

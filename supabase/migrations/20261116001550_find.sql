@@ -49,7 +49,8 @@ begin
     case when is_unsuccessful then 'tickwork.unsuccessful_jobs' else 'public.jobs' end,
     part,
     case part
-      when 'id' then ids::text[]
+      -- Several keys of a job may start like that.
+      when 'id' then array(select distinct unnest(ids))::text[]
       when 'tenant_id' then coalesce((wanted).tenant_ids, array(select tenants.tenant_id from tickwork.tenants))::text[]
       when 'status' then array[(wanted).status]
       else array(

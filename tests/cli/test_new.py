@@ -219,6 +219,8 @@ def test_the_built_in_families_are_known(world: World) -> None:
         ("[stack]\nprot = 1", "stack.prot: Extra inputs are not permitted"),
         ("[stack]\nport = '1'", "stack.port: Input should be a valid integer"),
         ("[project", "tickwork.toml: Expected"),
+        (f"[stack]\nport = {'9' * 5000}", "tickwork.toml: Exceeds the limit"),
+        (f"[project]\nmodules = {'[' * 2000}", "tickwork.toml: maximum recursion depth"),
         ("[project]\ntenants = 'a b c('", "[project]"),
     ],
 )

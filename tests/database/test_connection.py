@@ -5,6 +5,7 @@ import pytest
 
 from tests.world import World
 from tickwork.database.connection import STATEMENTS_BEFORE_PREPARING, Database, connect, is_direct
+from tickwork.errors import InvalidRequest
 
 COUNT_PREPARED = "select count(*)::integer as prepared from pg_prepared_statements"
 
@@ -50,3 +51,9 @@ def test_a_pooler_is_told_from_the_server(world: World, monkeypatch: pytest.Monk
         # What pgbouncer names when it is connected to, and what the session behind it does.
         monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", connection.info.backend_pid + 1)
         assert not is_direct(connection)
+
+
+def test_a_text_that_is_not_unicode_is_refused(world: World) -> None:
+    # What Python makes of such an argument of a command.
+    with pytest.raises(InvalidRequest, match="a text is not valid Unicode"):
+        world.service.jobs.list_jobs(lane=b"\xff".decode(errors="surrogateescape"))

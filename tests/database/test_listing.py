@@ -314,3 +314,9 @@ def test_characters_that_mean_something_to_patterns_mean_nothing_in_a_key(world:
     assert [each.id for each in world.service.jobs.list_jobs(key_starts_with="100%_\\")] == [job.id]
     assert len(world.service.jobs.list_jobs(key_starts_with="\U0010ffff")) == 1
     assert len(world.service.jobs.list_jobs(key_starts_with="")) == 3
+
+
+def test_a_job_with_several_such_keys_is_listed_once(world: World) -> None:
+    job = world.job(idempotency_key="a1", dedupe_key="a2", correlation_id="a3")
+
+    assert [each.id for each in world.service.jobs.list_jobs(key_starts_with="a")] == [job.id]

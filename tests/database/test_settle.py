@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.world import World
@@ -140,6 +141,18 @@ def test_a_type_that_says_nothing_waits_1_5_and_30_minutes_and_is_dead_after_4_a
     assert all(0.79 * want <= got <= 1.21 * want for want, got in zip([60, 300, 1800], waits, strict=False))
     ended = world.reload(job)
     assert (ended.status, ended.attempts, ended.max_attempts) == ("dead", 4, 4)
+
+
+@pytest.mark.parametrize("backoff", [{}, {"base": 1}, {"base": 1, "factor": 2}, {"base": [1], "factor": 2, "cap": 9}])
+def test_half_of_a_backoff_is_refused(world: World, backoff: Any) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation, match="backoff_is_a_list_or_exponential"):
+        world.type(backoff=backoff)
+
+
+def test_a_tiny_delay_is_none(world: World) -> None:
+    world.run("insert into job_types (key, family, backoff) values ('greet_person', 'test', '[1e-400]')")
+
+    assert world.value("select tickwork.backoff_seconds('greet_person', 1)") == 0
 
 
 def test_jitter_differs_from_job_to_job(world: World) -> None:

@@ -13,3 +13,5 @@ bounded = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+# For what takes no longer than a statement.
+quick = settings(bounded, max_examples=5 * bounded.max_examples)

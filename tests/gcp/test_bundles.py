@@ -19,6 +19,7 @@ from tests.world.command_line import run
 from tickwork.errors import InvalidRequest
 from tickwork.shipped import FUNCTIONS, ROOT
 from tickwork_gcp.bundles import build
+from tickwork_gcp.requirements import read_requirements
 
 FAMILIES = sorted(main.parent.name for main in FUNCTIONS.glob("*/main.py"))
 EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "requirements-extras.toml").read_text())
@@ -177,6 +178,13 @@ def test_what_cannot_be_built_is_said(tmp_path: Path) -> None:
             "lock" not in words or error.value.hint == f"Run `tickwork lock billing --functions {tmp_path}/functions`."
         )
     assert (tmp_path / "dist" / "extract" / "holiday.jpg").exists()
+
+
+def test_requirements_that_are_no_text_are_said(tmp_path: Path) -> None:
+    (file := tmp_path / "requirements.txt").write_bytes(b"\xff")
+
+    with pytest.raises(InvalidRequest, match=r"requirements\.txt: .* can't decode"):
+        read_requirements(file)
 
 
 def test_a_family_that_is_not_there_is_said(tmp_path: Path) -> None:

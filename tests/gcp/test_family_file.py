@@ -60,6 +60,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ("settings = ['KEY']\nsecrets = ['KEY']", "KEY is a secret: do not name it in settings"),
         ("settings = ['TICKWORK_VAULT_KEY']", "TICKWORK_VAULT_KEY is a secret"),
         ("settings =", "family.toml: Invalid value"),
+        (f"[deploy]\ntimeout = {'9' * 5000}", "family.toml: Exceeds the limit"),
+        (f"settings = {'[' * 2000}", "family.toml: maximum recursion depth"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_file_and_the_key(text: str, words: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.gcp.test_bundles import family, install, packages
 from tests.serve.test_wake_up import SECRET, running_function
@@ -15,7 +16,7 @@ from tickwork.errors import InvalidRequest
 from tickwork_gcp import lock as locks
 from tickwork_gcp.bundles import build
 from tickwork_gcp.lock import write_lock
-from tickwork_gcp.requirements import read_lock
+from tickwork_gcp.requirements import check_lock, read_lock
 
 MAIN = """
 import greeting_words
@@ -130,6 +131,19 @@ def test_a_package_with_several_versions_is_kept_whole(tmp_path: Path) -> None:
     assert lock.keys() == {"numpy", "psycopg"}
     assert lock["numpy"].count("==") == 2
     assert "".join(lock.values()) == text.partition("\n")[2]
+
+
+def test_a_lock_that_somebody_has_edited_is_out_of_date(tmp_path: Path) -> None:
+    (file := tmp_path / "requirements.lock").write_text("httpx==0.28.1 \\\n    --hash=sha256:1\n\nidna==3.10\n")
+    check_lock([Requirement("httpx"), Requirement("idna")], read_lock(file), file)
+
+    for entry in ("httpx", "httpx>=0.27,<1", "httpx >=0.27", "httpx==0.*", "httpx[", "httpx 1"):
+        file.write_text(f"{entry}\n")
+        with pytest.raises(InvalidRequest, match="is out of date: it does not have httpx"):
+            check_lock([Requirement("httpx")], read_lock(file), file)
+    file.write_bytes(b"\xff")
+    with pytest.raises(InvalidRequest, match="can't decode"):
+        read_lock(file)
 
 
 def test_what_cannot_be_locked_is_said_and_leaves_the_lock_alone(

@@ -83,11 +83,12 @@ def read_family(folder: Path) -> FamilyFile:
     file = folder / FILE
     try:
         return FamilyFile.model_validate(tomllib.loads(file.read_text()) if file.exists() else {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"{file}: {error}") from None
     except ValidationError as error:
         first: Any = error.errors()[0]
         raise InvalidRequest(f"{file}: {explained(first)}") from None
+    # Not TOML, not UTF-8, a number of 5,000 digits, a thousand brackets.
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{file}: {error}") from None
 
 
 def explained(error: Any) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from importlib.metadata import metadata, requires, version
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tickwork.errors import InvalidRequest
 from tickwork.shipped import ROOT
@@ -37,16 +38,20 @@ def read_requirements(file: Path) -> list[Requirement]:
     try:
         lines = [re.sub(r"(^|\s)#.*", "", line).strip() for line in file.read_text().splitlines()]
         requirements = [Requirement(line) for line in lines if line]
+        others = [each for each in requirements if is_tickwork(each) and not is_this_version(each)]
     except FileNotFoundError:
         hint = "It names what the function needs, one package per line, such as tickwork[oidc]."
         raise InvalidRequest(f"{file} is missing", hint=hint) from None
-    except InvalidRequirement as error:
+    except ValueError as error:
         hint = "One package per line, such as tickwork[oidc] or httpx>=0.27; options of pip are not supported."
         raise InvalidRequest(f"{file}: {str(error).splitlines()[0]}", hint=hint) from None
-    for each in requirements:
-        if is_tickwork(each) and not each.specifier.contains(version("tickwork"), prereleases=True):
-            raise InvalidRequest(f"{file}: asks for {each}, and this is tickwork {version('tickwork')}")
+    for each in others:
+        raise InvalidRequest(f"{file}: asks for {each}, and this is tickwork {version('tickwork')}")
     return requirements
+
+
+def is_this_version(requirement: Requirement) -> bool:
+    return requirement.specifier.contains(version("tickwork"), prereleases=True)
 
 
 def is_tickwork(requirement: Requirement) -> bool:
@@ -93,29 +98,38 @@ def check_lock(requirements: list[Requirement], lock: dict[str, str], file: Path
 
 def satisfies(lock: dict[str, str], requirement: Requirement) -> bool:
     """Whether the lock has the package, in a version and with the extras that are asked for."""
-    locked = [Requirement(line) for line in first_lines(lock.get(canonicalize_name(requirement.name), ""))]
-    return any(
-        requirement.extras <= each.extras
-        and (each.url == requirement.url if each.url else requirement.specifier.contains(version_of(each), True))
-        for each in locked
-    )
+    try:
+        locked = [Requirement(line) for line in first_lines(lock.get(canonicalize_name(requirement.name), ""))]
+        return any(
+            requirement.extras <= each.extras
+            and (each.url == requirement.url if each.url else requirement.specifier.contains(version_of(each), True))
+            for each in locked
+        )
+    except ValueError:
+        # Somebody has edited it, and it is not an exact version any more.
+        return False
 
 
-def version_of(locked: Requirement) -> str:
+def version_of(locked: Requirement) -> Version:
+    """Raises ValueError unless it is exact."""
     (pin,) = locked.specifier
-    return pin.version
+    return Version(pin.version if pin.operator == "==" else "")
 
 
 def first_lines(block: str) -> list[str]:
     """Of each entry: the package and its version, without the hashes; a lock for all systems may have several."""
-    return [line.removesuffix("\\").strip() for line in block.splitlines() if line[0].isalnum()]
+    return [line.removesuffix("\\").strip() for line in block.splitlines() if line[:1].isalnum()]
 
 
 def read_lock(file: Path) -> dict[str, str]:
     """The lines of each package, with its version, marker and hashes."""
     blocks: dict[str, str] = {}
     name = ""
-    for line in file.read_text().splitlines(keepends=True):
+    try:
+        lines = file.read_text().splitlines(keepends=True)
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{file}: {error}", hint=say_lock(file.parent)) from None
+    for line in lines:
         if line[0].isalnum():
             name = canonicalize_name(re.split(r"[=\[ ]", line, maxsplit=1)[0])
         if name and not line.startswith("#"):

@@ -109,11 +109,12 @@ def find_project(start: Path | None = None) -> Project:
 def read_file(file: Path) -> File:
     try:
         return File.model_validate(tomllib.loads(file.read_text()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadSetting(f"{file}: {error}") from None
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         raise BadSetting(f"{file}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+    # Not TOML, not UTF-8, a number of 5,000 digits, a thousand brackets.
+    except (ValueError, RecursionError) as error:
+        raise BadSetting(f"{file}: {error}") from None
 
 
 def families_in(folder: Path) -> dict[str, Path]:

@@ -48,6 +48,9 @@ class Database:
                 self._connection = self._healthy(self._connection, self._max_silence)
                 try:
                     return self._executed(self._connection, query, parameters)
+                except UnicodeEncodeError:
+                    # An argument of a shell that is not UTF-8, or half of an emoji.
+                    raise InvalidRequest("a text is not valid Unicode: write it in UTF-8", sqlstate="TWARG") from None
                 except psycopg.Error as error:
                     if is_last or not self._connection.broken or isinstance(error, SilentServer):
                         raise translated(error) from error
