@@ -53,7 +53,7 @@ def test_a_job_is_enqueued_ahead_of_its_time_and_only_once(world: World) -> None
 @pytest.mark.parametrize("tickers", [2, 8])
 def test_however_many_tick_at_once_each_time_fires_once(world: World, tickers: int) -> None:
     for number in range(100):
-        schedule(world, "* * * * *", f"number {number}", overlap="allow")
+        schedule(world, "* * * * *", f"number {number}", overlap="allow", missed="all")
     connections = [world.connect() for _ in range(tickers)]
 
     def tick_on(connection: Any) -> None:
@@ -64,7 +64,8 @@ def test_however_many_tick_at_once_each_time_fires_once(world: World, tickers: i
     for finish in [in_thread(lambda on=connection: tick_on(on)) for connection in connections]:
         finish()
 
-    assert Counter(fire["outcome"] for fire in fires(world)) == {"fired": 600}
+    # One that ticks behind the others may come late.
+    assert Counter(fire["outcome"] in ("fired", "late") for fire in fires(world)) == {True: 600}
     assert world.value("select count(*) from jobs") == 600
     assert world.value("select count(distinct (source_ref, run_at)) from jobs") == 600
 

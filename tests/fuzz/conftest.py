@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import TEMPLATE, cloned
 from tests.world import World
+from tickwork.testing.database import TEMPLATE, cloned
 from tickwork_local.postgres import Server
 
 
