@@ -247,8 +247,9 @@ def test_who_tests_an_endpoint_sees_that_it_responds(sender: Sender, tmp_path: P
 
         code, shown = try_out(sender, endpoint, tmp_path)
 
-    assert (code, shown.count("\n")) == (0, 1)
-    assert re.fullmatch(rf"{receiver.url} responded with 20\d after \d+ ms\.", shown.strip())
+    assert code == 0
+    # On a busy machine it also says what it waits for.
+    assert re.fullmatch(rf"{receiver.url} responded with 20\d after \d+ ms\.", shown.splitlines()[-1])
 
 
 def test_who_tests_an_endpoint_that_dns_does_not_know_is_told(sender: Sender, tmp_path: Path) -> None:
