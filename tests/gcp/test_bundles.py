@@ -112,6 +112,7 @@ def test_the_same_input_makes_the_same_bytes(tmp_path: Path) -> None:
 
     assert contents(first) == contents(second) == contents(again)
     assert not [name for name in contents(first) if "__pycache__" in name or "cli" in Path(name).stem]
+    assert not [name for name in contents(first) if "testing" in Path(name).parts]
 
 
 def contents(bundle: Path) -> dict[str, bytes]:

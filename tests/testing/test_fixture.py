@@ -259,8 +259,27 @@ def test_an_event_starts_the_job_of_a_trigger(tickwork: Tickwork) -> None:
     tickwork.client.triggers.create_event_trigger(tickwork.tenant_id, "on order", "shop.ordered", "send_thing")
 
     tickwork.emit("shop.ordered")
-
+    tickwork.emit("shop.ordered")
     assert tickwork.run_due() == {"done": 1}
+
+    # Its window for equal events is over by then.
+    tickwork.at(HOUR)
+    tickwork.emit("shop.ordered")
+    assert tickwork.run_due() == {"done": 1}
+
+
+def test_an_endpoint_that_rests_is_tried_again_when_time_has_passed(tickwork: Tickwork) -> None:
+    tickwork.database.execute(
+        "insert into webhook_endpoints (tenant_id, url, probe_at) "
+        "values (%s, 'https://example.com/', now() + interval '1 h')",
+        [tickwork.tenant_id],
+    )
+
+    tickwork.at(HOUR)
+
+    assert tickwork.database.execute("select probe_at <= now() as is_due from webhook_endpoints").fetchall() == [
+        {"is_due": True}
+    ]
 
 
 def test_a_member_sees_what_is_of_the_own_tenants(tickwork: Tickwork) -> None:
