@@ -71,7 +71,7 @@ def altering(change: Change) -> Reply:
         try:
             serve(requests, asked)
         finally:
-            del requests.send_json  # type: ignore[method-assign]
+            del requests.send_json
 
     return reply
 
