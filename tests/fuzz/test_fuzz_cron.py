@@ -37,7 +37,7 @@ TERMS = [
     "*,5",
 ]
 NAMES = ["MON", "sun", "FRI-SAT", "Jan", "feb-DEC", "MON#2", "5#5", "5L", "SUNL", "L", "LW", "L-3", "?", "", "@daily"]
-FIELDS = st.sampled_from([*TERMS, *NAMES]) | st.text(st.sampled_from("0123456789*/,-#LW"), max_size=6)
+FIELDS = st.sampled_from([*TERMS, *NAMES, "9" * 12]) | st.text(st.sampled_from("0123456789*/,-#LW"), max_size=6)
 EXPRESSIONS = (
     st.lists(FIELDS, min_size=5, max_size=5).map(" ".join)
     | st.lists(FIELDS, max_size=8).map("\t ".join)

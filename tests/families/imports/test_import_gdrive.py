@@ -1,8 +1,10 @@
 """import_gdrive: what is special about Google Drive."""
 
+from typing import Any
+
 import pytest
 
-from tests.servers.cloud import Asked, Bytes, Generated, Requests, cut_after, saying
+from tests.servers.cloud import Asked, Bytes, Generated, Requests, cut_after, saying, serve
 from tests.servers.drive import MAX_EXPORT_BYTES, Drive, refusal
 from tests.world import World
 from tests.world.office import Office
@@ -205,3 +207,16 @@ def test_a_403_is_what_its_reason_says(
 
     assert (job.status, job.error_code) == (status, code)
     assert job.attempts == (0 if status == "queued" else 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(403, {"error": {"errors": 5}}), (200, {"files": {"a": 1}}), (200, {"files": 5})],
+)
+def test_an_answer_of_another_shape_is_unclear(office: Office, drive: Drive, status: int, body: Any) -> None:
+    drive.put("/papers/one.txt", b"one")
+    drive.troubled("/drive/v3/files", serve, saying(status, body))
+
+    job = office.bring(office.connect("gdrive"), "/papers")
+
+    assert job.error_code == "PROVIDER_UNCLEAR"

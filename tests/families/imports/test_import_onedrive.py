@@ -167,3 +167,16 @@ def test_a_hash_that_does_not_match_is_noticed(office: Office, graph: Graph) -> 
     job = office.bring(office.connect("onedrive"), "/papers")
 
     assert [each["reason"] for each in job.result["failed"]] == ["FILE_CHANGED"]
+
+
+def test_places_that_lead_in_a_circle_end_the_attempt(office: Office, graph: Graph) -> None:
+    graph.put("/one.txt", b"one")
+    connector = office.connect("onedrive")
+    office.bring(connector)
+    places = [f"{graph.url}{graph.lists}?token=0-{number % 2}" for number in range(20)]
+    graph.troubled(graph.lists, *(saying(410, {}, Location=place) for place in places))
+
+    job = office.bring(connector)
+
+    assert (job.status, job.error_code) == ("queued", "RESYNC")
+    assert len(graph.trouble) == 18

@@ -1,5 +1,6 @@
 """Tokens, pauses and apps, with every provider: renewed once, kept apart, and held for the whole lane."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -143,3 +144,20 @@ def test_only_the_key_opens_the_tokens(office: Office, connector: UUID, monkeypa
     job = office.bring(connector, "/papers")
 
     assert job.error_code == "SECRET_LOCKED"
+
+
+@pytest.mark.parametrize("lasts", [float("inf"), float("nan"), 1e300, 10**400, -1, "long", None])
+def test_a_token_that_lasts_for_no_sensible_time_is_used_all_the_same(
+    office: Office, cloud: Cloud, connector: UUID, lasts: Any
+) -> None:
+    cloud.put("/papers/one.txt", b"one")
+    cloud.expires_in = lasts
+
+    assert office.bring(connector, "/papers").status == "done"
+
+
+@pytest.mark.parametrize("token", ["\ud800", "a\nb", "ä", "", 5])
+def test_what_cannot_be_a_token_is_not_taken_for_one(office: Office, cloud: Cloud, connector: UUID, token: Any) -> None:
+    cloud.troubled("/", saying(200, {"access_token": token, "expires_in": 100}))
+
+    assert office.bring(connector, "/papers").error_code == "PROVIDER_UNCLEAR"

@@ -1,5 +1,6 @@
 """What holds for imports from every provider: each file once, nothing twice, and what goes wrong is named."""
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from uuid import UUID
@@ -448,3 +449,22 @@ def test_an_import_of_everything_known_goes_on_past_a_folder_that_is_gone(
 
     assert (job.status, job.result["imported_count"]) == ("done", 1)
     assert [each["reason"] for each in job.result["failed"]] == ["FOLDER_MISSING"]
+
+
+CIRCLES = {
+    "dropbox": '{"entries": [], "cursor": "same", "has_more": true}',
+    "onedrive": '{"value": [], "@odata.nextLink": "{url}/v1.0/me/drive/root/delta?token=0-0"}',
+    "gdrive": '{"files": [], "nextPageToken": "same"}',
+}
+
+
+def test_pages_that_lead_in_a_circle_end_the_attempt(
+    office: Office, cloud: Cloud, connector: UUID, provider: str
+) -> None:
+    page = json.loads(CIRCLES[provider].replace("{url}", cloud.url))
+    cloud.troubled(cloud.lists, *[saying(200, page)] * 20)
+
+    job = office.bring(connector, "id:folder" if provider == "gdrive" else "")
+
+    assert (job.status, job.error_code) == ("queued", "PROVIDER_UNCLEAR")
+    assert len(cloud.asked_for(cloud.lists)) <= 3

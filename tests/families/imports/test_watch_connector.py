@@ -1,10 +1,11 @@
 """watch_connector: a subscription names its connector, and is renewed before it ends."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from tests.servers.cloud import Cloud
+from tests.servers.cloud import Cloud, saying
 from tests.world.office import PREFIXES, Office
 from tickwork.jobs.rows import Job
 from tickwork.tools.channel_tokens import channel_token
@@ -83,3 +84,12 @@ def test_what_the_operator_has_to_set_is_named(
     assert str(without_secret.error_message).endswith(f": {secret} must be set")
     assert str(without_both.error_message).endswith(f": {id} and {secret} must be set")
     assert clouds["onedrive"].asked == []
+
+
+@pytest.mark.parametrize("until", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "soon", 5, None])
+def test_an_end_that_is_no_time_is_unclear(office: Office, clouds: dict[str, Cloud], until: Any) -> None:
+    clouds["onedrive"].troubled("/v1.0/subscriptions", saying(201, {"expirationDateTime": until}))
+
+    job = run(office, "watch_connector", office.connect("onedrive", watch_url=URL))
+
+    assert job.error_code == "PROVIDER_UNCLEAR"

@@ -9,11 +9,11 @@ from tickwork.errors import JobError, Permanent
 from tickwork.families.imports.errors import (
     NotThere,
     Resync,
-    answered_oddly,
     by_status,
     rate_limited,
     refused,
     unavailable,
+    understanding,
 )
 from tickwork.families.imports.items import Account, Item, Page, a_cursor, as_dict, item
 from tickwork.families.imports.remote import Refusal, Remote
@@ -33,6 +33,7 @@ class Dropbox:
         self._api = api
         self._content = content
 
+    @understanding()
     def account(self) -> Account:
         found = self._remote.call("POST", f"{self._api}/2/users/get_current_account")
         name = as_dict(found.get("name")).get("display_name") or found.get("email")
@@ -41,6 +42,7 @@ class Dropbox:
     def watch(self, url: str, token: str) -> None:
         """The URL for notifications is set once, in Dropbox's app console."""
 
+    @understanding()
     def changes(self, folder: str, cursor: str | None) -> Page:
         if cursor is None:
             # The root is the empty path; ids are given as they are.
@@ -53,25 +55,20 @@ class Dropbox:
             found = self._remote.call("POST", f"{self._api}/2/files/list_folder", body=asked)
         else:
             found = self._remote.call("POST", f"{self._api}/2/files/list_folder/continue", body={"cursor": cursor})
-        try:
-            entries = [as_dict(each) for each in found["entries"]]
-            return Page(
-                items=[file_of(each) for each in entries if each.get(".tag") == "file"],
-                gone=[as_name(str(each["path_display"])) for each in entries if each.get(".tag") == "deleted"],
-                cursor=a_cursor(found["cursor"]),
-                is_last=found["has_more"] is False,
-            )
-        except (KeyError, TypeError, ValueError):
-            raise answered_oddly() from None
+        entries = [as_dict(each) for each in found["entries"]]
+        return Page(
+            items=[file_of(each) for each in entries if each.get(".tag") == "file"],
+            gone=[as_name(str(each["path_display"])) for each in entries if each.get(".tag") == "deleted"],
+            cursor=a_cursor(found["cursor"]),
+            is_last=found["has_more"] is False,
+        )
 
+    @understanding()
     def find(self, named: str) -> Item:
         found = self._remote.call("POST", f"{self._api}/2/files/get_metadata", body={"path": named})
         if found.get(".tag") == "folder":
             raise Permanent("That is a folder. Pass it as remote_path", code="FOLDER")
-        try:
-            return file_of(found)
-        except (KeyError, TypeError, ValueError):
-            raise answered_oddly() from None
+        return file_of(found)
 
     def again(self, item: Item) -> Item:
         return self.find(item.id)

@@ -1,5 +1,8 @@
 """What can go wrong with a provider, in messages for the tenant, without tokens, URLs or texts from a server."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from tickwork.errors import JobError, Permanent, RateLimited, Retryable
 from tickwork.tools.outbound.retry_after import pause_of
 
@@ -72,6 +75,15 @@ def refused(code: str = "PROVIDER_REFUSED") -> Permanent:
 
 def answered_oddly() -> Retryable:
     return Retryable("The provider's response cannot be understood", code="PROVIDER_UNCLEAR")
+
+
+@contextmanager
+def understanding() -> Iterator[None]:
+    """For reading a response: whatever in it is not as documented makes it one that cannot be understood."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
+        raise answered_oddly() from None
 
 
 def by_status(status: int, retry_after: object = None) -> JobError:

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 from tickwork.errors import JobError, Permanent
-from tickwork.families.imports.errors import Changed, NotThere, Resync, answered_oddly, by_status, rate_limited, refused
+from tickwork.families.imports.errors import Changed, NotThere, Resync, by_status, rate_limited, refused, understanding
 from tickwork.families.imports.folders import Folder, Folders, path_of
 from tickwork.families.imports.items import Account, Item, Page, an_id, as_dict, item
 from tickwork.families.imports.remote import Refusal, Remote
@@ -65,33 +65,30 @@ class GoogleDrive:
         self._folders = Folders(self._folder)
         self._scope = cache(self._id_of)
 
+    @understanding()
     def account(self) -> Account:
         user = as_dict(self._get("about", fields="user(displayName,permissionId)").get("user"))
         return Account(str(user.get("permissionId", "")), str(user.get("displayName", "")))
 
+    @understanding()
     def watch(self, url: str, token: str) -> datetime:
         page = str(self._get("changes/startPageToken", supportsAllDrives="true").get("startPageToken"))
         until = int((datetime.now(UTC) + WATCHED_FOR).timestamp() * 1000)
         asked = {"id": str(uuid4()), "type": "web_hook", "address": url, "token": token, "expiration": str(until)}
         parameters = urlencode({"pageToken": page, "supportsAllDrives": "true"})
         found = self._remote.call("POST", f"{self._api}/changes/watch?{parameters}", body=asked)
-        try:
-            return datetime.fromtimestamp(int(found["expiration"]) / 1000, UTC)
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise answered_oddly() from None
+        return datetime.fromtimestamp(int(found["expiration"]) / 1000, UTC)
 
+    @understanding()
     def changes(self, folder: str, cursor: str | None) -> Page:
         scope = self._scope(folder)
-        try:
-            if cursor is None:
-                # First, so that no changes during the walk are missed.
-                token = str(self._get("changes/startPageToken", supportsAllDrives="true")["startPageToken"])
-                to_walk: list[list[str | None]] = [[scope, None]]
-            else:
-                token, to_walk = json.loads(cursor)
-            return self._walked(scope, token, to_walk) if to_walk else self._changed(scope, token)
-        except (KeyError, TypeError, ValueError):
-            raise answered_oddly() from None
+        if cursor is None:
+            # First, so that no changes during the walk are missed.
+            token = str(self._get("changes/startPageToken", supportsAllDrives="true")["startPageToken"])
+            to_walk: list[list[str | None]] = [[scope, None]]
+        else:
+            token, to_walk = json.loads(cursor)
+        return self._walked(scope, token, to_walk) if to_walk else self._changed(scope, token)
 
     def _walked(self, scope: str, token: str, to_walk: list[list[str | None]]) -> Page:
         *others, (folder, page) = to_walk
@@ -137,6 +134,7 @@ class GoogleDrive:
             is_last=onward is None and not to_walk,
         )
 
+    @understanding()
     def find(self, named: str) -> Item:
         if named.startswith("id:"):
             return self._file(self._get(f"files/{quote(named[3:], safe='')}", fields=FIELDS, supportsAllDrives="true"))
@@ -173,10 +171,7 @@ class GoogleDrive:
     def _file(self, found: dict[str, Any]) -> Item:
         if found.get("mimeType") == FOLDER:
             raise Permanent("That is a folder. Pass it as remote_path", code="FOLDER")
-        try:
-            return file_of(found, self._folders.above(parent_of(found)))
-        except (KeyError, TypeError, ValueError):
-            raise answered_oddly() from None
+        return file_of(found, self._folders.above(parent_of(found)))
 
     def _id_of(self, folder: str) -> str:
         if folder.startswith("id:"):

@@ -13,7 +13,7 @@ from tickwork.errors import Interrupted, JobError, NotYet, Permanent, RateLimite
 from tickwork.families.imports import connector_state, imported_items, summary
 from tickwork.families.imports.connector_state import Connector
 from tickwork.families.imports.download import fetch
-from tickwork.families.imports.errors import Changed, NotThere, OutOfTime, Resync, Unusable
+from tickwork.families.imports.errors import Changed, NotThere, OutOfTime, Resync, Unusable, answered_oddly
 from tickwork.families.imports.items import Item, Provider, normalised
 from tickwork.families.imports.summary import Named
 from tickwork.jobs.handler import Tools
@@ -102,21 +102,26 @@ class Import:
         if self._payload.continues is None:
             self._noted(connector_state.try_failed_again, folder, self._tools.job_id)
         cursor, listed = self._noted(connector_state.cursor_of, folder), 0
+        seen, is_resynced = set[int](), False
         while not self._time_is_up():
             self._tools.progress(0.0, f"listing, {listed} files so far")
             try:
                 page = self._provider.changes(folder, cursor)
             except Resync as resync:
-                if cursor is None or cursor == resync.cursor:
+                if cursor is None or cursor == resync.cursor or is_resynced:
                     raise
                 # The cursor that the provider names instead is saved once it has led somewhere.
                 self._noted(connector_state.save_cursor, folder, None, False)
-                cursor = resync.cursor
+                cursor, seen, is_resynced = resync.cursor, set[int](), True
                 continue
             self._unchanged += self._noted(connector_state.save_page, folder, page, self._tools.job_id)
             cursor, listed = page.cursor, listed + len(page.items)
             if page.is_last:
                 return True
+            # As hashes, because a cursor may be long.
+            if hash(cursor) in seen:
+                raise answered_oddly()
+            seen.add(hash(cursor))
         return False
 
     def _fetch_all(self, folder: str) -> bool:

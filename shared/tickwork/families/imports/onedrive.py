@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tickwork.errors import JobError, Permanent
-from tickwork.families.imports.errors import NotThere, Resync, answered_oddly, by_status, rate_limited, refused
+from tickwork.families.imports.errors import NotThere, Resync, by_status, rate_limited, refused, understanding
 from tickwork.families.imports.folders import Folder, Folders, path_of
 from tickwork.families.imports.items import Account, Item, Page, a_cursor, an_id, as_dict, item
 from tickwork.families.imports.remote import Refusal, Remote
@@ -33,11 +33,13 @@ class OneDrive:
         self._folders = Folders(self._folder)
         self._scope = cache(self._id_of)
 
+    @understanding()
     def account(self) -> Account:
         found = self._remote.call("GET", f"{self._api}/me/drive")
         owner = as_dict(as_dict(found.get("owner")).get("user"))
         return Account(str(found.get("id", "")), str(owner.get("displayName", "")))
 
+    @understanding()
     def watch(self, url: str, token: str) -> datetime:
         asked = {
             "changeType": "updated",
@@ -47,33 +49,30 @@ class OneDrive:
             "clientState": token,
         }
         found = self._remote.call("POST", f"{self._api}/subscriptions", body=asked)
-        try:
-            return datetime.fromisoformat(str(found["expirationDateTime"])).astimezone(UTC)
-        except (KeyError, ValueError):
-            raise answered_oddly() from None
+        return datetime.fromisoformat(str(found["expirationDateTime"])).astimezone(UTC)
 
+    @understanding()
     def changes(self, folder: str, cursor: str | None) -> Page:
         scope = self._scope(folder) if folder else None
         found = self._remote.call("GET", cursor or f"{self._api}/me/drive/root/delta?$top={ITEMS_PER_PAGE}")
-        try:
-            entries = [as_dict(each) for each in found["value"]]
-            onward = found.get("@odata.nextLink")
-            present = [each for each in entries if "deleted" not in each]
-            for each in present:
-                if "folder" in each or "root" in each:
-                    self._folders.learn(str(each["id"]), folder_of(each))
-            return Page(
-                items=[file for each in present if is_file(each) and (file := self._within(scope, each))],
-                gone=[an_id(each["id"]) for each in entries if "deleted" in each],
-                cursor=a_cursor(onward or found["@odata.deltaLink"]),
-                is_last=onward is None,
-            )
-        except (KeyError, TypeError, ValueError):
-            raise answered_oddly() from None
+        entries = [as_dict(each) for each in found["value"]]
+        onward = found.get("@odata.nextLink")
+        present = [each for each in entries if "deleted" not in each]
+        for each in present:
+            if "folder" in each or "root" in each:
+                self._folders.learn(str(each["id"]), folder_of(each))
+        return Page(
+            items=[file for each in present if is_file(each) and (file := self._within(scope, each))],
+            gone=[an_id(each["id"]) for each in entries if "deleted" in each],
+            cursor=a_cursor(onward or found["@odata.deltaLink"]),
+            is_last=onward is None,
+        )
 
+    @understanding()
     def find(self, named: str) -> Item:
         return self._file(self._remote.call("GET", self._url_of(named)))
 
+    @understanding()
     def again(self, item: Item) -> Item:
         return self._file(self._remote.call("GET", self._item_url(item)))
 
@@ -87,10 +86,7 @@ class OneDrive:
     def _file(self, found: dict[str, Any]) -> Item:
         if "folder" in found or "root" in found:
             raise Permanent("That is a folder. Pass it as remote_path", code="FOLDER")
-        try:
-            return file_of(found, self._folders.above(parent_of(found)))
-        except (KeyError, TypeError, ValueError):
-            raise answered_oddly() from None
+        return file_of(found, self._folders.above(parent_of(found)))
 
     def _within(self, scope: str | None, entry: dict[str, Any]) -> Item | None:
         chain = self._folders.above(parent_of(entry))

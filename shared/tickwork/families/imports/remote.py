@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tickwork.errors import JobError
-from tickwork.families.imports.errors import answered_oddly
+from tickwork.families.imports.errors import answered_oddly, understanding
 from tickwork.families.imports.tokens import Tokens
 from tickwork.tools.json_object import json_object
 from tickwork.tools.outbound import http
@@ -47,10 +47,8 @@ class Remote:
         encoded = None if body is None else json.dumps(body).encode()
         with self.stream(method, url, headers=sent, body=encoded, limits=PAGE_LIMITS) as answer:
             content = b"".join(answer.body)
-        try:
+        with understanding():
             found = json.loads(content)
-        except (ValueError, RecursionError):
-            raise answered_oddly() from None
         if not isinstance(found, dict):
             raise answered_oddly()
         return found
@@ -77,7 +75,9 @@ class Remote:
                     return
                 refusal = Refusal(answer.status, answer.headers, self._reason(answer))
             if refusal.status != 401:
-                raise self._error_of(refusal)
+                with understanding():
+                    error = self._error_of(refusal)
+                raise error
             if not is_last:
                 token = self._tokens.renewed(token)
         raise self._tokens.give_up()

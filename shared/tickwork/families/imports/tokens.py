@@ -1,9 +1,10 @@
 """Access tokens: stored until they expire, renewed once however many jobs need one, and never shown to anybody."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -19,6 +20,8 @@ from tickwork.tools.secrets import SecretStore
 LIMITS = Limits(seconds=10)
 # How long before it expires a token is renewed: a request may take that long.
 EARLY_SECONDS = 120
+# A token that is said to last longer than this is renewed for every job.
+MAX_SECONDS = 366 * 86_400
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class Tokens:
         )
         answer = json_object(response.body)
         match response.status, answer.get("error"):
-            case 200, _ if isinstance(answer.get("access_token"), str):
+            case 200, _ if is_token(answer.get("access_token")):
                 return answer
             case 400 | 401, "invalid_grant" | "interaction_required" | "consent_required":
                 return None
@@ -106,14 +109,19 @@ class Tokens:
 
     def _keep(self, connection: Connection, answer: Mapping[str, Any], used: str) -> str:
         access, rotated, seconds = str(answer["access_token"]), answer.get("refresh_token"), answer.get("expires_in")
-        lasts = float(seconds) if isinstance(seconds, int | float) else 0.0
+        lasts = seconds if isinstance(seconds, int | float) and 0 < seconds < MAX_SECONDS else 0
         (clock,) = connection.execute("select clock_timestamp() as now").fetchall()
         expires_at = clock["now"] + timedelta(seconds=max(lasts - EARLY_SECONDS, 0))
         self._secrets.keep(connection, self._tools.tenant_id, self._owner, "access_token", access, expires_at)
-        if isinstance(rotated, str) and rotated != used:
+        if is_token(rotated) and rotated != used:
             self._secrets.keep(connection, self._tools.tenant_id, self._owner, "refresh_token", rotated)
         return access
 
     @property
     def _owner(self) -> str:
         return f"connector:{self._connector_id}"
+
+
+def is_token(given: object) -> TypeGuard[str]:
+    """Whether it can be sent in a header, and stored."""
+    return isinstance(given, str) and re.fullmatch("[!-~]+", given) is not None
