@@ -387,6 +387,22 @@ MUTANTS = [
         test_settle.test_a_job_that_is_due_again_at_once_wakes_its_family,
     ),
     Mutant(
+        "a cancel that a release forgets",
+        "tickwork.status_after",
+        "WHEN is_cancelled",
+        "WHEN is_cancelled and ending <> 'released'",
+        test_settle.test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops,
+        ("release",),
+    ),
+    Mutant(
+        "a rate that is not spent",
+        "tickwork.spend_starts",
+        "is not null",
+        "is null",
+        test_rates.test_the_starts_of_a_minute_come_at_once_and_then_evenly,
+        ("tenant and type",),
+    ),
+    Mutant(
         "a cancelled job is retried",
         "tickwork.status_after",
         "WHEN is_cancelled THEN 'cancelled'::text",
@@ -1140,14 +1156,7 @@ MUTANTS = [
                 "job.after_when = 'any_ended'",
                 "job.after_when <> 'all_done'",
             ),
-            ("the model: a rate that is not spent", "tickwork.spend_starts", "is not null", "is null"),
             ("the model: a lane that nobody fills", "tickwork.fill_lane", "limit greatest(room, 0)", "limit 0"),
-            (
-                "the model: a cancel that a release forgets",
-                "tickwork.status_after",
-                "WHEN is_cancelled",
-                "WHEN is_cancelled and ending <> 'released'",
-            ),
             (
                 "the model: a release that costs an attempt",
                 "tickwork.note_undone",

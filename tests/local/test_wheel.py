@@ -114,14 +114,6 @@ def test_a_bundle_of_ones_own_family_needs_no_tickwork_beside_it(
     assert subprocess.run([bare, "-c", "import tickwork.serve"], cwd=tmp_path, capture_output=True).returncode != 0
 
 
-def test_the_demo_runs(programs: Path, folder: Path) -> None:
-    demo = run(folder, programs, "tickwork", "demo")
-
-    assert demo.returncode == 0, demo.stdout + demo.stderr
-    assert "\nEvery job ended as it should.\n" in demo.stdout
-    assert "\nEvery document was extracted and classified.\n" in demo.stdout
-
-
 def test_a_bundle_of_a_built_in_function_is_built(programs: Path, folder: Path) -> None:
     built = run(folder, programs, "tickwork", "build", "extract")
 
