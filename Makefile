@@ -21,12 +21,12 @@ help:
 demo: $(STAMP)
 	$(BIN)/tickwork demo
 
-# Lint, all tests, and those of the database once more on the Postgres of the system, where there is one.
+# Lint, all tests, and most of those of the database once more on the Postgres of the system, where there is one.
 test: lint
 	$(PYTEST)
 ifneq ($(SYSTEM_POSTGRES),)
-	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database -k 'not deliberate_hole' \
-		$(foreach long,mutants model schedules,--ignore tests/database/test_$(long).py)
+	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database \
+		$(foreach long,mutants model schedules isolation,--ignore tests/database/test_$(long).py)
 endif
 
 # A thousand files and one of 2 GB, imported by a worker that is killed ten times. It needs 5 GB of room in TMPDIR.
