@@ -25,7 +25,7 @@ return (
         and day = month_end - greatest(extract(isodow from month_end)::integer - 5, 0) as is_day,
       array[weekday, (number + 6) / 7 * 10 + weekday, case when day > month_end - 7 then 60 + weekday end]
       && (calendar).weekdays as is_weekday
-  ) as answers
+  ) as matches
 );
 
 comment on function tickwork.is_on_day is 'Whether a cron expression has any time on that day.';

@@ -105,6 +105,12 @@ def test_an_unknown_time_zone_is_refused(world: World) -> None:
             world.service.schedules.preview_schedule("@daily", zone)
 
 
+def test_a_time_that_comes_twice_runs_once(world: World) -> None:
+    rows = world.service.schedules.preview_schedule("30 2 * * *", "Europe/Berlin", "2027-10-30T12:00Z", 2)
+
+    assert [row["local_time"] for row in rows] == ["Sun 31 Oct 2027 02:30", "Mon 01 Nov 2027 02:30"]
+
+
 NOTED = [
     ("30 2 * * *", "2027-03-27T12:00Z", "Sun 28 Mar 2027 03:00", "because 02:30 does not exist on this day"),
     (

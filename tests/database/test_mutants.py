@@ -1,12 +1,11 @@
 """Broken variants of the SQL, each with the test that must turn red on it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from tests.database import (
+    schedule_mutants,
     test_chains,
     test_claim,
     test_durability,
@@ -35,19 +34,7 @@ from tests.database import (
 )
 from tests.world import World
 from tests.world.crowd import claim_in_batches, claim_one_by_one
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A defect and who notices it: `before` becomes `after` in the function, or `after` is run as it is."""
-
-    defect: str
-    function: str
-    before: str
-    after: str
-    caught_by: Callable[..., None]
-    arguments: Sequence[Any] = ()
-
+from tests.world.mutant import Mutant
 
 FENCE = "leases.token = given.token"
 # Written so that no line of the suite is a copy of the SQL: just enough of it to be found.
@@ -1287,7 +1274,7 @@ FIXTURES: dict[str, Callable[[World], None]] = {
 }
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.defect)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *schedule_mutants.MUTANTS], ids=lambda mutant: mutant.defect)
 def test_the_trap_is_noticed(world: World, mutant: Mutant) -> None:
     # Who waits for a lock for ever is as wrong as who does not wait at all.
     world.admin.execute(f"alter database {world.value('select current_database()')} set lock_timeout = '3s'")

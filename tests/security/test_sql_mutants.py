@@ -6,9 +6,9 @@ import pytest
 
 from tests.database import test_mutants
 from tests.database import test_privileges as privileges
-from tests.database.test_mutants import Mutant
 from tests.tools import test_secrets as secrets
 from tests.world import World
+from tests.world.mutant import Mutant
 from tests.world.receivers import emit
 
 RULES = privileges.test_functions_tables_views_policies_and_roles_keep_the_rules

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tickwork.cli import arguments, connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
-from tickwork.cli.output import COLOURS, moment, one_line, print_json, print_rows, printable
+from tickwork.cli.output import COLOURS, fact, moment, one_line, print_json, print_rows, printable
 from tickwork.client import Client
 from tickwork.errors import InvalidRequest
 
@@ -127,7 +127,7 @@ def show(name: Name, tenant: Tenant = None, database_url: DatabaseUrl = None, as
         return
     for field, value in row.items():
         if value is not None and field not in ("look_at", "failures_since"):
-            print(f"{field:<20} {printable(moment(value) if hasattr(value, 'tzinfo') else str(value))}")
+            print(f"{field:<20} {fact(value)}")
     print("\nnext times")
     print_times(client, row)
     print("\nlast times")

@@ -8,9 +8,9 @@ from uuid import UUID
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
+from tickwork.client.labels import find_by_label
 from tickwork.database.call import call
 from tickwork.database.connection import Database
-from tickwork.errors import InvalidRequest, NoSuchTrigger
 
 
 class Schedules:
@@ -81,28 +81,13 @@ class Schedules:
 
     def find(self, label_or_id: str, tenant_id: UUID | None = None) -> DictRow:
         """The row of the only schedule with this id or label."""
-        rows = self._database.rows(KNOWN, {"given": label_or_id, "tenant_id": tenant_id})
-        if len(rows) > 1:
-            raise InvalidRequest(
-                f"{len(rows)} schedules are named {label_or_id!r}", hint="Give its id, or the tenant with --tenant."
-            )
-        if not rows:
-            raise NoSuchTrigger(
-                f"there is no schedule {label_or_id!r}", sqlstate="TWTRG", hint="`tickwork schedules` lists them."
-            )
-        return rows[0]
+        return find_by_label(self._database, "public.schedules", "schedule", label_or_id, tenant_id)
 
     def fires(self, schedule_id: UUID | str, limit: int = 10) -> list[DictRow]:
         """What became of its last times, the newest first."""
         return self._database.rows(FIRES, {"schedule_id": schedule_id, "limit": limit})
 
 
-KNOWN = """
-    select *
-    from public.schedules
-    where (label = %(given)s or id::text = lower(%(given)s))
-      and (%(tenant_id)s::uuid is null or tenant_id = %(tenant_id)s)
-"""
 FIRES = """
     select schedule_fires.*, jobs.status
     from public.schedule_fires

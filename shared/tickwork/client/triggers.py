@@ -6,10 +6,10 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
+from tickwork.client.labels import find_by_label
 from tickwork.database.call import call
 from tickwork.database.connection import Database
 from tickwork.database.json_text import as_given
-from tickwork.errors import InvalidRequest, NoSuchTrigger
 
 
 class Triggers:
@@ -86,28 +86,13 @@ class Triggers:
 
     def find(self, label_or_id: str, tenant_id: UUID | None = None) -> DictRow:
         """The row of the only trigger with this id or label."""
-        rows = self._database.rows(KNOWN, {"given": label_or_id, "tenant_id": tenant_id})
-        if len(rows) > 1:
-            raise InvalidRequest(
-                f"{len(rows)} triggers are named {label_or_id!r}", hint="Give its id, or the tenant with --tenant."
-            )
-        if not rows:
-            raise NoSuchTrigger(
-                f"there is no trigger {label_or_id!r}", sqlstate="TWTRG", hint="`tickwork triggers` lists them."
-            )
-        return rows[0]
+        return find_by_label(self._database, "public.event_triggers", "trigger", label_or_id, tenant_id)
 
     def fires(self, trigger_id: UUID | str, limit: int = 10) -> list[DictRow]:
         """What it made of the last events, the newest first."""
         return self._database.rows(FIRES, {"trigger_id": trigger_id, "limit": limit})
 
 
-KNOWN = """
-    select *
-    from public.event_triggers
-    where (label = %(given)s or id::text = lower(%(given)s))
-      and (%(tenant_id)s::uuid is null or tenant_id = %(tenant_id)s)
-"""
 FIRES = """
     select trigger_fires.*, jobs.status
     from public.trigger_fires
