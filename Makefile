@@ -6,12 +6,13 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # Other queues are only needed for benchmarks.
 BENCH := .venv-bench
-# Two at a time, each with a server of its own; the tests of one file stay together. What is skipped is said.
-PYTEST := $(BIN)/python -m pytest -rs --numprocesses 2 --dist loadfile
+# Four at a time, since tests often wait, each with a server of its own; the tests of one file stay together, in the
+# order of tests/conftest.py. What is skipped is said.
+PYTEST := $(BIN)/python -m pytest -rs --numprocesses 4 --dist loadfile --no-loadscope-reorder
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: help demo test explore fuzz test-large test-deliveries test-guards check-deploy bench chaos soak schemas docs attack lint lock clean
+.PHONY: help demo test explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-guards check-deploy bench chaos soak schemas docs client screenshots attack lint lock clean
 
 # What can be made.
 help:
@@ -50,9 +51,30 @@ bench: $(BENCH)/.installed
 test-deliveries: $(STAMP)
 	env TICKWORK_DELIVERIES=12500 $(BIN)/python -m pytest tests/families/webhook/test_many_deliveries.py
 
+# The API with what its description allows and what it does not, as every kind of caller, new requests each time (EXAMPLES=20).
+test-api: $(STAMP)
+	env TICKWORK_API_EXAMPLES=$(or $(EXAMPLES),20) $(BIN)/python -m pytest -s tests/api/test_whole_api.py
+
+# The console in a real browser. Installs Chromium where that is possible: as root on Debian.
+test-console: $(STAMP)
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium; }
+	$(PYTEST) tests/browser tests/console
+
+# A million jobs, a purge and twenty killed tickers: are the figures right, to the job? make test-figures ARGS=50000 takes fewer.
+test-figures: $(STAMP)
+	$(BIN)/python -m tests.database.figures_of_a_million $(ARGS)
+
+# A report of a million jobs as CSV: the same totals as SQL, and how much memory it took. make test-reports ARGS=50000 takes fewer.
+test-reports: $(STAMP)
+	$(BIN)/python -m tests.families.report.report_of_a_million $(ARGS)
+
 # Guards broken on purpose, one after the other, each with the tests that must notice it.
 test-guards: $(STAMP)
 	$(BIN)/python -m pytest tests/security/guard_mutants.py
+
+# The pictures of the console in the README. Needs Chromium.
+screenshots: $(STAMP)
+	$(BIN)/python infra/local/make_screenshots.py
 
 EXAMPLES ?= 2000
 
@@ -60,13 +82,17 @@ EXAMPLES ?= 2000
 fuzz: $(STAMP)
 	env TICKWORK_FUZZ_EXAMPLES=$(EXAMPLES) $(PYTEST) tests/fuzz
 
-# The migration with the payload schemas of our own types, from the payload models of their handlers.
+# The migrations with the schemas of our own types, from the models of their handlers.
 schemas: $(STAMP)
 	$(BIN)/python infra/local/make_schemas.py
 
 # The pages of docs/reference that are made from settings, command line and database.
 docs: $(STAMP)
 	$(BIN)/python -m tickwork_docs
+
+# The files of the clients that follow from others: from aio, the SQL functions and openapi.json.
+client: $(STAMP)
+	$(BIN)/python -m tickwork_client
 
 # A member with a hundred thousand jobs against everybody else, for ten minutes; make attack ARGS=2 takes two.
 attack: $(STAMP)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -15,10 +16,24 @@ from tickwork_local.postgres import Server
 
 pytest_plugins = ["tests.world.clouds"]
 
+# The files that take longest come first, so that none of them is left to one process at the end.
+FIRST = """
+    docs/test_guides database/test_isolation database/test_model database/test_schedules database/test_mutants
+    database/test_plans cli/test_main local/test_demo chaos/test_storm test_fan_in local/test_postgres_launcher
+    families/imports/test_imports families/extract/test_hostile_files cli/test_new docs/test_own_family
+    local/test_wheel local/test_stack local/test_supabase_stack local/test_project_stack database/test_turns
+"""
+
 
 def pytest_configure() -> None:
     # A killed `make test` leaves nothing behind.
     die_with_parent()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {Path(__file__).parent / f"{name}.py": place for place, name in enumerate(FIRST.split())}
+    assert all(map(Path.is_file, places)), "FIRST names a file that there is not"
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(scope="session")

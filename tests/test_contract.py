@@ -11,17 +11,27 @@ import pytest
 
 from tests.world import World
 from tickwork import errors
-from tickwork.client.connectors import Connectors
-from tickwork.client.documents import Documents
+from tickwork.client.alerts import Alerts
+from tickwork.client.audit import Audit
+from tickwork.client.direct.artifacts import Artifacts
+from tickwork.client.direct.connectors import Connectors
+from tickwork.client.direct.documents import Documents
+from tickwork.client.direct.job_types import JobTypes
+from tickwork.client.direct.jobs import Jobs
+from tickwork.client.direct.maintenance import Maintenance
+from tickwork.client.direct.members import Members
+from tickwork.client.direct.pauses import Pauses
+from tickwork.client.direct.schedules import Schedules
+from tickwork.client.direct.triggers import Triggers
+from tickwork.client.direct.webhooks import Webhooks
 from tickwork.client.events import Events
-from tickwork.client.job_filter import JobFilter
-from tickwork.client.jobs import Jobs
-from tickwork.client.maintenance import Maintenance
-from tickwork.client.pauses import Pauses
-from tickwork.client.schedules import Schedules
-from tickwork.client.triggers import Triggers
-from tickwork.client.webhooks import Webhooks
+from tickwork.client.job_options import JobFilter, ListFilter
+from tickwork.client.keys import Keys
+from tickwork.client.metrics import Metrics
+from tickwork.client.workers import Workers
 from tickwork.database.connection import translated
+from tickwork.families.manage import change_jobs
+from tickwork.jobs import held_steps
 from tickwork.jobs.rows import Status
 from tickwork.queue import Queue
 from tickwork.tools import events
@@ -43,7 +53,10 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
     return {row["proname"]: row["parameters"] for row in rows}
 
 
-HOMES = (Queue, Jobs, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers, Events, events)
+HOMES = (
+    *(Queue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
+    *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, change_jobs),
+)
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {
     *(
@@ -51,16 +64,20 @@ NO_FUNCTION = {
         "find",
         "overview",
         "remove",
-        "get",
         "row",
-        "attempts",
         "follow",
         "exceptions",
         "engines",
+        "check",
     ),
+    *("stored", "resolved", "read_artifact", "upload_document", "change_jobs"),
     *("add_connector", "remove_connector", "watch_connector", "keep_token", "is_named", "next_import"),
     *("change", "update", "rotate", "deliveries", "fires", "lanes"),
 }
+
+
+# The console calls it in its own transaction.
+OWN = {"use_sign_in_link"}
 
 
 def methods() -> dict[str, Callable[..., Any]]:
@@ -69,17 +86,25 @@ def methods() -> dict[str, Callable[..., Any]]:
 
 
 def test_every_method_is_a_sql_function_and_back(world: World) -> None:
-    assert set(methods()) == set(functions(world, "public"))
+    assert set(methods()) == set(functions(world, "public")) - OWN
 
 
 def test_every_method_takes_the_parameters_of_its_function(world: World) -> None:
-    stand_for = {"job": {"job_id", "lease_token"}, "chosen": set(JobFilter.__annotations__)}
-    ours_alone = {"self", "connection", "writes", "vault"}
+    stand_for = {
+        "job": {"job_id", "lease_token"},
+        "chosen": set(JobFilter.__annotations__),
+        "wanted": set(ListFilter.__annotations__),
+    }
+    ours_alone = {"self", "connection", "writes", "vault", "wait_seconds"}
+    # Of whoever seals secrets: the clients call these by a method of their own.
+    sealed = {"with_secret", "sealed_secret", "is_sealed"}
 
     for name, parameters in functions(world, "public").items():
+        if name in OWN:
+            continue
         signature = inspect.signature(methods()[name])
         taken = {each for one in signature.parameters for each in stand_for.get(one, {one})} - ours_alone
-        assert taken == set(parameters) - {"worker_id"}, name
+        assert taken - {"worker_id"} - sealed == set(parameters) - {"worker_id"} - sealed, name
 
 
 def test_no_function_has_an_overload(world: World) -> None:

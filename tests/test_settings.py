@@ -7,6 +7,7 @@ import pytest
 
 from tickwork.errors import BadSetting
 from tickwork.settings import ALIASES, READERS, VARIABLES, Settings, load_settings
+from tickwork.waking.rabbitmq import Broker, broker_of
 
 URL = "postgresql://tickwork_worker@127.0.0.1:5432/postgres"
 OLD, NEW = "o" * 32, "n" * 32
@@ -162,6 +163,12 @@ def test_a_secret_that_is_short_or_fits_no_header_is_refused(name: str, secret: 
         ("BPC_JOBS_LEASE_SECONDS", "5"),
         ("BPC_JOBS_LEASE_RENEW_SECONDS", "-1"),
         ("BPC_WORKER_ID", "a\tb"),
+        ("TICKWORK_AMQP_URL", "http://broker.example"),
+        ("TICKWORK_AMQP_URL", "amqp://user:pass/word@broker.example"),
+        ("TICKWORK_AMQP_URL", "amqp://user:pass word@broker.example"),
+        ("TICKWORK_AMQP_EXCHANGE", "amq.direct"),
+        ("TICKWORK_AMQP_ROUTING_KEY", "jobs trigger"),
+        ("BPC_QUEUE_ENABLED", "perhaps"),
         ("TICKWORK_GRACE_SECONDS", "-0.1"),
         ("TICKWORK_GRACE_SECONDS", "nan"),
         ("TICKWORK_OPEN_ON_LOOPBACK", "perhaps"),
@@ -208,7 +215,26 @@ def test_the_names_of_the_source_documents_are_these() -> None:
         "BPC_JOBS_LEASE_SECONDS",
         "BPC_JOBS_LEASE_RENEW_SECONDS",
         "BPC_WORKER_ID",
+        "BPC_QUEUE_ENABLED",
+        "BPC_HEALTH_REQUIRE_QUEUE",
     }
+
+
+def test_a_broker_is_used_if_its_url_is_set_and_it_is_not_switched_off() -> None:
+    given = {"TICKWORK_DATABASE_URL": URL, "TICKWORK_AMQP_URL": "amqps://user:p%40ss@broker.example/vhost"}
+
+    assert broker_of(load_settings({"TICKWORK_DATABASE_URL": URL})) is None
+    assert broker_of(load_settings({"TICKWORK_DATABASE_URL": URL, "BPC_QUEUE_ENABLED": "false"})) is None
+    assert broker_of(load_settings({**given, "BPC_QUEUE_ENABLED": "false"})) is None
+    for more in ({}, {"BPC_QUEUE_ENABLED": "true"}, {"TICKWORK_AMQP_ENABLED": "yes"}):
+        broker = broker_of(load_settings({**given, **more}))
+        assert broker == Broker("amqps://user:p%40ss@broker.example/vhost", "bpc", "jobs.trigger")
+
+
+@pytest.mark.parametrize("name", ["BPC_QUEUE_ENABLED", "BPC_HEALTH_REQUIRE_QUEUE", "TICKWORK_AMQP_ENABLED"])
+def test_a_broker_that_is_wanted_must_have_a_url(name: str) -> None:
+    with pytest.raises(BadSetting, match=r"^TICKWORK_AMQP_URL: must be set with"):
+        load_settings({"TICKWORK_DATABASE_URL": URL, name: "true"})
 
 
 @pytest.mark.parametrize(
@@ -228,6 +254,8 @@ def test_every_setting_is_read_by_what_checks_it() -> None:
     assert READERS.keys() == VARIABLES.keys()
     assert unchecked == {
         "oidc_email",
+        "jwt_audience",
+        "console_auth_key",
         "vault_key",
         "unstructured_api_key",
         "outbound_authorities",

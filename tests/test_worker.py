@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,24 @@ def crash(payload: Nothing, tools: Tools) -> None:
 
 HANDLERS = {name: Handler(Nothing, run) for name, run in (("quick", quick), ("patient", patient), ("crash", crash))}
 """
+# Of another family: each job writes a row with its completion, after it has said that it is inside.
+OTHER_FUNCTION = """
+import os, pathlib, time
+from pydantic import BaseModel
+from tickwork.jobs.handler import Handler, Tools
+from tickwork.jobs.outcomes import Done
+
+class Nothing(BaseModel):
+    pass
+
+def note(payload: Nothing, tools: Tools) -> Done:
+    (pathlib.Path(os.environ["INSIDE"]) / str(tools.job_id)).touch()
+    tools.wait(0.05)
+    write = lambda connection: connection.execute("insert into notes values (%s)", [tools.job_id])
+    return Done(writes=[write])
+
+HANDLERS = {"note": Handler(Nothing, note)}
+"""
 
 
 class Process:
@@ -44,10 +63,14 @@ class Process:
 
     def __init__(self, world: World, folder: Path, *options: str, **environment: str) -> None:
         self.started, self.finish = folder / "started", folder / "finish"
-        (folder / "test").mkdir(exist_ok=True)
-        (folder / "test/main.py").write_text(FUNCTION)
+        self.inside = folder / "inside"
+        self.inside.mkdir(exist_ok=True)
+        for family, source in (("test", FUNCTION), ("other", OTHER_FUNCTION)):
+            (folder / family).mkdir(exist_ok=True)
+            (folder / family / "main.py").write_text(source)
         self.log = folder / "worker.log"
         urls = {"TICKWORK_DATABASE_URL": world.worker_url, "STARTED": str(self.started), "FINISH": str(self.finish)}
+        urls["INSIDE"] = str(self.inside)
         with self.log.open("ab") as log:
             self.popen = subprocess.Popen(
                 [Path(sys.executable).with_name("tickwork"), "worker", "test", "--functions", folder, *options],
@@ -201,6 +224,52 @@ def test_sigterm_gives_a_job_back_that_does_not_finish_in_time(typed: World, tmp
 
         assert process.stop() == 0
     assert (typed.reload(job).status, typed.reload(job).attempts) == ("queued", 0)
+
+
+def test_several_families_and_handlers_in_one_process(typed: World, tmp_path: Path) -> None:
+    typed.run("create table notes (job_id uuid primary key); grant insert on notes to tickwork_worker")
+    typed.type("note", "other", lease_seconds=10)
+    patient = typed.job("patient")
+    jobs = [typed.job("quick") for _ in range(3)] + [typed.job("note") for _ in range(3)]
+
+    with worker(typed, tmp_path, "other", "--concurrency", "2") as process:
+        until(lambda: all(typed.reload(job).status == "done" for job in jobs))
+        assert typed.reload(patient).status == "running"
+        process.finish.touch()
+        until(lambda: typed.reload(patient).status == "done")
+
+        assert process.stop() == 0
+    assert process.lines()[0]["family"] == "test other"
+
+
+def test_kills_between_many_handlers_lose_and_double_nothing(typed: World, tmp_path: Path) -> None:
+    typed.run("create table notes (job_id uuid); grant insert on notes to tickwork_worker")
+    typed.type("note", "other", lease_seconds=10, max_attempts=20)
+    jobs = [typed.job("note") for _ in range(120)]
+
+    for seen in range(20, 100, 20):
+        with worker(typed, tmp_path, "other", "--concurrency", "8") as process:
+            until(partial(has_seen, process, seen))
+        # The block has killed it.
+        held = typed.rows("select id from jobs where status = 'running'")
+        assert len(held) <= 8
+        typed.run("update jobs set lease_expires_at = clock_timestamp() - interval '1 second' where status = 'running'")
+    with worker(typed, tmp_path, "other", "--concurrency", "8") as process:
+        until(lambda: typed.value("select count(*) from jobs where status = 'done'") == len(jobs))
+
+    assert typed.row("select count(*) as rows, count(distinct job_id) as jobs from notes") == {"rows": 120, "jobs": 120}
+
+
+def has_seen(process: Process, jobs: int) -> bool:
+    return len(list(process.inside.iterdir())) >= jobs
+
+
+def test_a_batch_is_for_one_family_and_one_thread(typed: World, tmp_path: Path) -> None:
+    for options in (("other", "--batch", "10"), ("--concurrency", "2", "--batch", "10")):
+        with worker(typed, tmp_path, *options) as process:
+            assert process.popen.wait(PATIENCE) == 1
+
+    assert process.log.read_text().count("is for one family, without --concurrency") == 2
 
 
 def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_done(

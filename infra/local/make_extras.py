@@ -7,7 +7,10 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-EXTRAS = ("extract", "import", "classify", "webhook", "safe", "oidc", "s3", "supabase")
+EXTRAS = (
+    *("extract", "import", "classify", "webhook", "report", "manage", "api"),
+    *("safe", "oidc", "s3", "supabase", "otel", "rabbitmq"),
+)
 HEAD = (
     "# The packages of requirements.lock that each extra adds to what tickwork always needs. Written by `make lock`.\n"
 )

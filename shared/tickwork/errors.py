@@ -18,13 +18,16 @@ What can go wrong, and what is done about it.
     │   ├── WriteFailed        a write of a handler was refused: nothing was written, try again
     │   ├── NoSuchJob
     │   ├── NoSuchDocument
+    │   ├── NoSuchArtifact
     │   ├── NoSuchEndpoint
     │   ├── NoSuchDelivery
     │   ├── NoSuchConnector
     │   ├── NoSuchTrigger
+    │   ├── NoSuchKey
     │   ├── NotFinished        the job that is waited for has not ended in time
     │   ├── WrongStatus        the state chart has no such arrow
-    │   ├── NotAllowed         the role or the user may not do that
+    │   ├── UnknownCaller      nobody is signed in, or the API key is unknown, revoked or expired
+    │   ├── NotAllowed         the role, the user or the key may not do that
     │   ├── WrongSchema        the schema is older or newer than this code: claim no job
     │   └── Unavailable        the database cannot be reached: try again later
     ├── DeployFailed           a step of `tickwork deploy` failed: what was done before stays
@@ -120,6 +123,10 @@ class NoSuchDocument(QueueError):
     pass
 
 
+class NoSuchArtifact(QueueError):
+    pass
+
+
 class NoSuchEndpoint(QueueError):
     pass
 
@@ -136,11 +143,19 @@ class NoSuchTrigger(QueueError):
     pass
 
 
+class NoSuchKey(QueueError):
+    pass
+
+
 class NotFinished(QueueError):
     pass
 
 
 class WrongStatus(QueueError):
+    pass
+
+
+class UnknownCaller(QueueError):
     pass
 
 
@@ -174,12 +189,15 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWLSE": LeaseLost,
     "TWJOB": NoSuchJob,
     "TWDOC": NoSuchDocument,
+    "TWART": NoSuchArtifact,
     "TWEND": NoSuchEndpoint,
     "TWDLV": NoSuchDelivery,
     "TWCTR": NoSuchConnector,
     "TWTRG": NoSuchTrigger,
+    "TWAPI": NoSuchKey,
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
+    "TWAUT": UnknownCaller,
     "TWMEM": NotAllowed,
     "TWENQ": NotAllowed,
     "TWADM": NotAllowed,
@@ -205,3 +223,12 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "22P05": InvalidRequest,
     "42501": NotAllowed,
 }
+
+
+def queue_error(code: str | None, message: str, hint: str | None = None) -> QueueError:
+    """The error for an SQLSTATE, whichever way it came."""
+    if code == "22P05":
+        message = f"payload: must not contain \\u0000 ({message})"
+    # Class 22: a value that is not what its type requires.
+    kind = BY_SQLSTATE.get(code or "") or (InvalidRequest if code and code.startswith("22") else QueueError)
+    return kind(message, sqlstate=code, hint=hint)

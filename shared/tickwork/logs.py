@@ -14,6 +14,8 @@ from json.encoder import encode_basestring_ascii
 from math import isfinite
 from typing import Any, Literal
 
+from tickwork import traces
+
 Severity = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
 MAX_FIELD_LENGTH = 8000
@@ -23,8 +25,9 @@ PASSWORDS = re.compile(r"(?i)(?<=://)[^/\s]*(?=@)|(?<=password=)[^\s&'\"]+")
 
 LABELS = "logging.googleapis.com/labels"
 TRACE = "logging.googleapis.com/trace"
+SPAN = "logging.googleapis.com/spanId"
 # A handler's fields cannot replace these.
-OURS = {"severity", "time", "message", LABELS, TRACE}
+OURS = {"severity", "time", "message", LABELS, TRACE, SPAN}
 SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -35,10 +38,18 @@ class Labels:
         self._values = values
         self._outer = outer
         self._text: str | None = None
+        # Whether the text has one, once it is there.
+        self.has_trace = False
 
     def text(self) -> str:
         if self._text is None:
-            self._text = _members({name: str(value) for name, value in self.all().items()})
+            labels = {name: str(value) for name, value in self.all().items() if value is not None}
+            self._text = f'"{LABELS}": {{{_members(labels)}}}'
+            if "trace_id" in labels:
+                self.has_trace = True
+                self._text += (
+                    f', "{TRACE}": {_encoded(_trace_name(labels["trace_id"]))}, "{SPAN}": "{labels["span_id"]}"'
+                )
         return self._text
 
     def all(self) -> dict[str, object]:
@@ -63,12 +74,13 @@ def log(verb: str, severity: Severity = "INFO", /, **fields: Any) -> None:
 
 def log_line(verb: str, severity: Severity = "INFO", /, **fields: Any) -> str:
     """The line as JSON."""
+    labels = _bound.get()
     # Assembled by hand: encoding the labels again would take longer than the rest of the line.
     line = (
         f'{{"severity": "{severity}", "time": "{datetime.now(UTC).isoformat()}", '
-        f'"message": {_encoded(verb)}, "{LABELS}": {{{_bound.get().text()}}}'
+        f'"message": {_encoded(verb)}, {labels.text()}'
     )
-    if trace := _trace.get():
+    if (trace := _trace.get()) and not labels.has_trace:
         line += f', "{TRACE}": {_encoded(trace)}'
     if told := _members({name: value for name, value in fields.items() if name not in OURS}):
         line += f", {told}"
@@ -111,6 +123,9 @@ def _members(values: Mapping[str, Any]) -> str:
 def _encoded(value: Any) -> str:
     if value is None:
         return "null"
+    # As json.dumps writes it, in a tenth of the time; True is none.
+    if type(value) is int:
+        return str(value)
     value = presentable(value)
     return encode_basestring_ascii(value) if isinstance(value, str) else json.dumps(value)
 
@@ -168,19 +183,25 @@ def bound(**labels: object) -> Iterator[None]:
 
 @contextmanager
 def traced(traceparent: str | None, cloud_trace: str | None) -> Iterator[None]:
-    """Link every line that is written inside to the request that caused it."""
-    token = _trace.set(_trace_name(traceparent, cloud_trace))
+    """Link every line that is written inside, except those of a job, to the request that caused it."""
+    trace = traces.parsed(traceparent)
+    match = re.match(r"([0-9a-f]{32})(/|$)", cloud_trace or "")
+    trace_id = trace.trace_id if trace else match and match[1]
+    token = _trace.set(_trace_name(trace_id) if trace_id else None)
     try:
-        yield
+        with traces.within(trace):
+            yield
     finally:
         _trace.reset(token)
 
 
 def presentable(value: Any) -> Any:
     """Numbers as they are; anything else as text of limited length, without passwords."""
-    if value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value)):
-        return value
-    text = str(value)
+    text = value
+    if type(value) is not str:
+        if value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value)):
+            return value
+        text = str(value)
     # Few texts can contain a password; searching all of them takes longer than writing the line.
     if "@" in text or "=" in text:
         text = PASSWORDS.sub("***", text)
@@ -190,9 +211,6 @@ def presentable(value: Any) -> Any:
     return f"{text[: MAX_FIELD_LENGTH // 2]} … ({len(text)} characters) … {text[-MAX_FIELD_LENGTH // 2 :]}"
 
 
-def _trace_name(traceparent: str | None, cloud_trace: str | None) -> str | None:
-    match = re.match(r"00-([0-9a-f]{32})-", traceparent or "") or re.match(r"([0-9a-f]{32})(/|$)", cloud_trace or "")
-    if match is None:
-        return None
+def _trace_name(trace_id: str) -> str:
     project = os.environ.get("GOOGLE_CLOUD_PROJECT")
-    return f"projects/{project}/traces/{match[1]}" if project else match[1]
+    return f"projects/{project}/traces/{trace_id}" if project else trace_id

@@ -73,9 +73,13 @@ class Queue:
     def heartbeat_jobs(self, heartbeats: Sequence[Json]) -> list[DictRow]:
         return call(self.database, "heartbeat_jobs", heartbeats=as_stored(heartbeats))
 
-    def hold_job(self, job: ClaimedJob, connection: Connection) -> None:
+    def keep_figures(self) -> int:
+        """Count what has happened to jobs, and check alerts; returns how much there was."""
+        return int(call(self.database, "keep_figures")[0]["keep_figures"])
+
+    def hold_job(self, job: ClaimedJob, connection: Connection, traceparent: str | None = None) -> None:
         """Give this transaction access to the tenant's rows, and keep everybody else from settling the job."""
-        call_within(connection, "hold_job", **lease_of(job))
+        call_within(connection, "hold_job", **lease_of(job), traceparent=traceparent)
 
     def hold_lane_of_job(self, job: ClaimedJob, delay_seconds: float = 60.0, reason: str | None = None) -> None:
         """Hold the whole lane of a running job, because the job has found out that it has to wait."""
@@ -111,6 +115,7 @@ class Queue:
         retryable: bool = True,
         retry_after_seconds: float | None = None,
         logs: str | None = None,
+        pid: int | None = None,
         exit_code: int | None = None,
         stdout_tail: str | None = None,
         stderr_tail: str | None = None,
@@ -124,6 +129,7 @@ class Queue:
             retryable=retryable,
             retry_after_seconds=retry_after_seconds,
             logs=storable(logs),
+            pid=pid,
             exit_code=exit_code,
             stdout_tail=storable(stdout_tail),
             stderr_tail=storable(stderr_tail),
@@ -134,6 +140,30 @@ class Queue:
     def release_job(self, job: ClaimedJob, delay_seconds: float = 0.0) -> Job:
         (row,) = call(self.database, "release_job", **lease_of(job), delay_seconds=delay_seconds)
         return job_of(row)
+
+    def note_worker(
+        self,
+        hostname: str,
+        version: str = "",
+        families: Sequence[str] = (),
+        running_count: int = 0,
+        uptime_seconds: float = 0.0,
+        metadata: Json | None = None,
+        is_stopped: bool = False,
+    ) -> None:
+        """Say that this worker is there; for people to read."""
+        call(
+            self.database,
+            "note_worker",
+            worker_id=self.worker_id,
+            hostname=hostname,
+            version=version,
+            families=list(families),
+            running_count=running_count,
+            uptime_seconds=uptime_seconds,
+            metadata=as_stored(metadata or {}),
+            is_stopped=is_stopped,
+        )
 
     def settle_jobs(self, outcomes: Sequence[Json], connection: Connection | None = None) -> list[DictRow]:
         """What became of each job; in the transaction of this connection, if one is given."""

@@ -13,6 +13,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from tickwork.errors import BadSetting
+from tickwork.setting_values import is_amqp_name, is_amqp_url, seconds, whole_number, yes_or_no
 
 PREFIX = "TICKWORK_"
 # That of types that have none of their own.
@@ -58,6 +59,28 @@ def _is_safe_url(url: str) -> str:
     if not url.startswith(("https://", "http://127.0.0.1:")):
         raise ValueError("must start with https://")
     return url
+
+
+def _is_safe_jwks_url(url: str) -> str:
+    return _can_be_checked(_is_safe_url(url))
+
+
+def _are_origins(origins: str) -> str:
+    if not all(re.fullmatch(r"https?://[^/\s,]+|\*", each) for each in origins.split(",")):
+        raise ValueError("must be origins such as https://app.example.com, separated by commas, or *")
+    return origins
+
+
+def _is_path(path: str) -> str:
+    if not re.fullmatch("(/[0-9A-Za-z._-]+)+", path) or path.startswith(("/api/", "/health")):
+        raise ValueError("must be a path such as /console, and not one of the API's")
+    return path
+
+
+def _is_long_secret(secret: str) -> str:
+    if len(secret) < 32:
+        raise ValueError("must be at least 32 characters")
+    return _can_be_checked(secret)
 
 
 def _is_vault_url(url: str) -> str:
@@ -110,6 +133,12 @@ def _is_http_url(url: str) -> str:
     return url
 
 
+def _is_absolute(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError("must be an absolute path, such as /etc/tickwork/commands.toml")
+    return path
+
+
 def _is_tenant(name: str) -> str:
     if not re.fullmatch("[0-9A-Za-z.-]{1,100}", name):
         raise ValueError("must be at most 100 letters, digits, dots and hyphens")
@@ -122,48 +151,6 @@ def _is_worker_id(name: str) -> str:
     return name
 
 
-def _seconds(at_most: int, *, is_positive: bool = False, per_second: int = 1) -> Callable[[str], float]:
-    """Reads seconds, or milliseconds if there are 1000 per second."""
-    most = at_most * per_second
-    span = f"above 0 and at most {most}" if is_positive else f"from 0 to {most}"
-
-    def seconds(text: str) -> float:
-        value = _number(text)
-        if not 0 <= value <= most or (is_positive and value == 0):
-            raise ValueError(f"must be a number {span}")
-        return value / per_second
-
-    return seconds
-
-
-def _whole_number(at_least: int, at_most: int) -> Callable[[str], int]:
-    def whole_number(text: str) -> int:
-        value = _number(text)
-        if not at_least <= value <= at_most or not value.is_integer():
-            raise ValueError(f"must be a whole number from {at_least} to {at_most}")
-        return int(value)
-
-    return whole_number
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        # NaN is neither less nor greater than anything.
-        return float("nan")
-
-
-def _yes_or_no(text: str) -> bool:
-    word = text.lower()
-    if word not in (*YES, *NO):
-        raise ValueError("must be true or false")
-    return word in YES
-
-
-YES = ("true", "1", "yes", "on", "y", "t")
-NO = ("false", "0", "no", "off", "n", "f")
-
 Secrets = Annotated[str | None, are_long_secrets]
 
 
@@ -173,20 +160,36 @@ class Settings:
 
     # Not pydantic: a function that finds nothing due does not need it, and would take a third longer to start.
     database_url: Annotated[str, is_postgres_url]
-    budget_seconds: Annotated[float, _seconds(3600, is_positive=True)] = 50
-    max_jobs: Annotated[int, _whole_number(1, 100_000)] = 100
-    look_again_seconds: Annotated[float, _seconds(3600)] = 0
-    grace_seconds: Annotated[float, _seconds(3600)] = 8
-    poll_seconds: Annotated[float, _seconds(3600, is_positive=True)] = 1
-    lease_seconds: Annotated[int | None, _whole_number(10, 3600)] = None
-    heartbeat_seconds: Annotated[float | None, _seconds(1800, is_positive=True)] = None
+    budget_seconds: Annotated[float, seconds(3600, is_positive=True)] = 50
+    max_jobs: Annotated[int, whole_number(1, 100_000)] = 100
+    look_again_seconds: Annotated[float, seconds(3600)] = 0
+    grace_seconds: Annotated[float, seconds(3600)] = 8
+    poll_seconds: Annotated[float, seconds(3600, is_positive=True)] = 1
+    lease_seconds: Annotated[int | None, whole_number(10, 3600)] = None
+    heartbeat_seconds: Annotated[float | None, seconds(1800, is_positive=True)] = None
     worker_id: Annotated[str | None, _is_worker_id] = None
+    log_each_job: Annotated[bool, yes_or_no] = False
+    amqp_url: Annotated[str | None, is_amqp_url] = None
+    amqp_enabled: Annotated[bool | None, yes_or_no] = None
+    amqp_exchange: Annotated[str, is_amqp_name] = "bpc"
+    amqp_routing_key: Annotated[str, is_amqp_name] = "jobs.trigger"
+    health_require_amqp: Annotated[bool, yes_or_no] = False
     bearer_secret: Secrets = None
     hmac_secret: Secrets = None
     oidc_audience: Annotated[str | None, _can_be_checked] = None
     oidc_email: str | None = None
     oidc_keys_url: Annotated[str, _is_safe_url] = "https://www.googleapis.com/oauth2/v3/certs"
-    open_on_loopback: Annotated[bool, _yes_or_no] = False
+    jwt_issuer: Annotated[str | None, _is_safe_url] = None
+    jwks_url: Annotated[str | None, _is_safe_jwks_url] = None
+    jwt_secret: Annotated[str | None, _is_long_secret] = None
+    jwt_audience: str = "authenticated"
+    api_origins: Annotated[str | None, _are_origins] = None
+    console_secret: Annotated[str | None, _is_long_secret] = None
+    console_auth_key: str | None = None
+    console_path: Annotated[str, _is_path] = "/console"
+    console_frame_ancestors: Annotated[str | None, _are_origins] = None
+    console_read_only: Annotated[bool, yes_or_no] = False
+    open_on_loopback: Annotated[bool, yes_or_no] = False
     vault_url: Annotated[str | None, _is_vault_url] = None
     vault_key: str | None = None
     unstructured_url: Annotated[str | None, _is_http_url] = None
@@ -194,7 +197,7 @@ class Settings:
     secret_key: Annotated[str | None, _are_keys] = None
     outbound_allow: Annotated[str | None, _are_networks] = None
     outbound_block: Annotated[str | None, _are_networks] = None
-    outbound_http: Annotated[bool, _yes_or_no] = False
+    outbound_http: Annotated[bool, yes_or_no] = False
     outbound_authorities: str | None = None
     dropbox_app_key: str | None = None
     dropbox_app_secret: str | None = None
@@ -207,6 +210,7 @@ class Settings:
     google_client_secret: str | None = None
     google_url: Annotated[str | None, _is_http_url] = None
     notification_secret: Secrets = None
+    commands_file: Annotated[str | None, _is_absolute] = None
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -223,6 +227,17 @@ def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     if settings.oidc_audience and not settings.oidc_email:
         raise BadSetting(
             f"{PREFIX}OIDC_EMAIL: must be set with {PREFIX}OIDC_AUDIENCE, as anybody can get a token for an audience"
+        )
+    if settings.jwks_url and settings.jwt_secret:
+        raise BadSetting(
+            f"{PREFIX}JWT_SECRET: must not be set with {PREFIX}JWKS_URL, or a public key could be taken for a secret"
+        )
+    if (settings.jwks_url or settings.jwt_secret) and not settings.jwt_issuer:
+        raise BadSetting(f"{PREFIX}JWT_ISSUER: must be set with {PREFIX}JWKS_URL or {PREFIX}JWT_SECRET")
+    if (settings.amqp_enabled or settings.health_require_amqp) and not settings.amqp_url:
+        raise BadSetting(
+            f"{PREFIX}AMQP_URL: must be set with {PREFIX}AMQP_ENABLED (BPC_QUEUE_ENABLED) or "
+            f"{PREFIX}HEALTH_REQUIRE_AMQP (BPC_HEALTH_REQUIRE_QUEUE)"
         )
     return settings
 
@@ -256,8 +271,10 @@ READERS: Mapping[str, Callable[[str], Any]] = {
 }
 # The variables of the source documents that mean the same, and how to read them.
 ALIASES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "BPC_JOBS_POLL_INTERVAL_MS": ("poll_seconds", _seconds(3600, is_positive=True, per_second=1000)),
+    "BPC_JOBS_POLL_INTERVAL_MS": ("poll_seconds", seconds(3600, is_positive=True, per_second=1000)),
     "BPC_JOBS_LEASE_SECONDS": ("lease_seconds", READERS["lease_seconds"]),
     "BPC_JOBS_LEASE_RENEW_SECONDS": ("heartbeat_seconds", READERS["heartbeat_seconds"]),
     "BPC_WORKER_ID": ("worker_id", READERS["worker_id"]),
+    "BPC_QUEUE_ENABLED": ("amqp_enabled", READERS["amqp_enabled"]),
+    "BPC_HEALTH_REQUIRE_QUEUE": ("health_require_amqp", READERS["health_require_amqp"]),
 }

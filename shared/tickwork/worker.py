@@ -4,105 +4,147 @@ import random
 import signal
 import threading
 import time
+from collections.abc import Mapping
 from types import FrameType
 
-import psycopg
-
-from tickwork.database.connection import connect
+from tickwork import spans
+from tickwork.database.connection import Database
+from tickwork.database.listener import notices
 from tickwork.database.version import SchemaCheck
 from tickwork.errors import QueueError
+from tickwork.figures.keep import FiguresKeeper
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, log_exception
 from tickwork.queue import Queue
+from tickwork.runtime import watch
 from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
-from tickwork.runtime.work import work
+from tickwork.runtime.presence import Presence
+from tickwork.runtime.work import Loop
 from tickwork.runtime.worker_thread import WorkerThread
+from tickwork.waking.rabbitmq import Broker
+from tickwork.waking.subscriber import Subscriber
 
 # How often the main thread looks whether the process has to end.
 STOP_LOOK_SECONDS = 0.25
 
 
 class Worker:
-    """Processes the jobs of one family until stopped: SIGTERM finishes the running job and releases the others."""
+    """Processes the jobs of some families until stopped: SIGTERM lets the running jobs finish within the grace period,
+    and releases the others."""
 
     def __init__(
         self,
         queue: Queue,
-        family: str,
-        handlers: Handlers,
+        families: Mapping[str, Handlers],
         listen_url: str,
         grace_seconds: float,
+        concurrency: int = 1,
         batch_size: int = 1,
         poll_seconds: float = 1,
+        log_each_job: bool = False,
+        broker: Broker | None = None,
     ) -> None:
+        """With a batch size above 1: of a single family, and one handler at a time."""
         self._queue = queue
         self._schema = SchemaCheck(queue.database)
-        self._family = family
-        self._handlers = handlers
+        self._families = families
+        self._name = " ".join(families)
         self._listen_url = listen_url
         self._batch_size = batch_size
         self._poll_seconds = poll_seconds
-        self._wake = threading.Event()
-        self._total = Report(family)
+        self._log_each_job = log_each_job
+        self._broker = broker
         self._deadline = Deadline(float("inf"), 2**62, grace_seconds)
+        self._loop = Loop(queue, families, self._deadline, concurrency)
+        self._poll_at = 0.0
+        types = [type for handlers in families.values() for type in handlers]
+        self._presence = Presence(queue, "worker", list(families), types)
 
     def run(self) -> Report:
         """Work in another thread: whatever hangs there, this one ends the process in time."""
         threading.Thread(target=self._listen, daemon=True).start()
-        log("start_worker", family=self._family, worker_id=self._queue.worker_id)
+        subscriber = self._broker and Subscriber(self._broker, lambda: self._loop.announce(*self._families))
+        if subscriber:
+            subscriber.start()
+        log("start_worker", family=self._name, worker_id=self._queue.worker_id)
+        figures = Database(self._listen_url, f"tickwork {self._name} figures")
+        keeper = FiguresKeeper(Queue(figures, self._queue.worker_id))
+        keeper.start()
         thread = WorkerThread(self._work_until_stopped)
         while not thread.wait(STOP_LOOK_SECONDS):
             if self._deadline.process_must_end():
                 log(
                     "leave_jobs",
                     "WARNING",
-                    family=self._family,
+                    family=self._name,
                     hint="They go to another worker when their leases expire.",
                 )
                 break
-        log("stop_worker", family=self._family, **self._total.ended)
-        return self._total
+        keeper.stop()
+        if subscriber:
+            subscriber.stop()
+        spans.flush()
+        report = self._loop.report
+        log("stop_worker", family=self._name, **report.ended)
+        return report
 
     def stop(self, signal_number: int = 0, frame: FrameType | None = None) -> None:
         # Signals arrive in the main thread, which never waits for this event and so never holds its lock.
         self._deadline.stop()
-        self._wake.set()
+        self._loop.wake.set()
 
     def stop_on_signals(self) -> None:
         signal.signal(signal.SIGTERM, self.stop)
         signal.signal(signal.SIGINT, self.stop)
 
     def _work_until_stopped(self) -> None:
-        while not self._deadline.is_stopped():
-            self._wake.clear()
-            self._total.include(self._work())
-            if not self._deadline.is_stopped():
-                self._wake.wait(self._poll_seconds * random.uniform(0.8, 1.2))
+        while self._loop.slots or not self._deadline.is_stopped():
+            try:
+                self._work()
+            except Exception as error:
+                self._loop.turns.rest()
+                if isinstance(error, QueueError):
+                    log("fail_to_claim", "WARNING", reason=str(error), hint=error.hint)
+                else:
+                    # One job that cannot even be read must not stop the worker for all others.
+                    log_exception("fail_to_claim", error)
+        self._presence.stop()
 
-    def _work(self) -> Report:
-        try:
-            self._schema.check()
-            if self._batch_size > 1:
-                return work_many(self._queue, self._family, self._handlers, self._deadline, self._batch_size)
-            return work(self._queue, self._family, self._handlers, self._deadline)
-        except QueueError as error:
-            log("fail_to_claim", "WARNING", reason=str(error), hint=error.hint)
-        except Exception as error:
-            # One job that cannot even be read must not stop the worker for all others.
-            log_exception("fail_to_claim", error)
-        return Report(self._family)
+    def _work(self) -> None:
+        """Watch the jobs that run until it is time to look for more, or some are announced; then look."""
+        self._loop.watch(max(0.0, min(watch.LOOK_SECONDS, self._poll_at - time.monotonic())))
+        self._presence.note(len(self._loop.slots))
+        if time.monotonic() >= self._poll_at:
+            self._poll_at = time.monotonic() + self._poll_seconds * random.uniform(0.8, 1.2)
+            self._loop.turns.announce(*self._families)
+        if self._deadline.is_stopped() or not self._loop.turns.is_anybodys():
+            return
+        self._schema.check()
+        if self._batch_size > 1:
+            self._work_in_batches()
+        else:
+            self._loop.start_slot()
+
+    def _work_in_batches(self) -> None:
+        (family,) = self._families
+        self._loop.turns.rest()
+        report = work_many(
+            self._queue,
+            family,
+            self._families[family],
+            self._deadline,
+            self._batch_size,
+            self._presence,
+            self._log_each_job,
+        )
+        self._loop.report.include(report)
 
     def _listen(self) -> None:
         # Only a hint: behind a transaction-mode pooler nothing ever arrives here, and polling is enough.
-        while not self._deadline.is_stopped():
-            try:
-                with connect(self._listen_url, f"tickwork {self._family} listener") as connection:
-                    connection.execute("listen tickwork")
-                    for notice in connection.notifies():
-                        if notice.payload == self._family:
-                            self._wake.set()
-            except psycopg.Error as error:
-                log("lose_listener", "WARNING", reason=str(error).strip())
-            time.sleep(10)
+        for family in notices(
+            self._listen_url, f"tickwork {self._name} listener", "tickwork", self._deadline.is_stopped
+        ):
+            if family in self._families:
+                self._loop.announce(family)

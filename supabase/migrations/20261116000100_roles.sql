@@ -1,4 +1,4 @@
--- Who acts: two roles of our own, besides Supabase's anon, authenticated and service_role.
+-- Who acts: three roles of our own, besides Supabase's anon, authenticated and service_role.
 
 create schema tickwork;
 
@@ -15,6 +15,10 @@ begin
   if not exists (select from pg_catalog.pg_roles where rolname = 'tickwork_worker') then
     create role tickwork_worker login noinherit nobypassrls;
   end if;
+
+  if not exists (select from pg_catalog.pg_roles where rolname = 'tickwork_api') then
+    create role tickwork_api login noinherit nobypassrls;
+  end if;
 end
 $$;
 
@@ -23,9 +27,21 @@ comment on role tickwork_owner is 'Owns the definer functions. Accesses the queu
 comment on role tickwork_worker is
   'The role that the functions connect as. May call the worker verbs; sees rows only under a lease.';
 
+comment on role tickwork_api is
+  'The role that the API connects as. Has no rights of its own: each request becomes authenticated, with the claims of '
+  'its caller.';
+
 -- A hung worker must not hold a row lock, or hold back vacuum, for long.
 alter role tickwork_worker set statement_timeout = '60s';
 alter role tickwork_worker set idle_in_transaction_session_timeout = '60s';
+
+-- Nor must a request that nobody waits for any more.
+alter role tickwork_api set statement_timeout = '30s';
+alter role tickwork_api set lock_timeout = '10s';
+alter role tickwork_api set idle_in_transaction_session_timeout = '30s';
+
+-- It inherits nothing: without `set local role authenticated` it can do nothing.
+grant authenticated to tickwork_api;
 
 -- Only members of a role may make it the owner of functions.
 grant tickwork_owner to current_user;

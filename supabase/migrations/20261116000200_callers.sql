@@ -1,4 +1,5 @@
--- Who the caller is, and what they may do for which tenant: everything else asks here.
+-- Who the caller is: the service, a signed-in user, or whoever has an API key. Everything else asks here. Of the claims
+-- of a request only three count: sub, tickwork_key and tickwork_account.
 
 create table tickwork.platform_admins (
   user_id uuid primary key,
@@ -7,15 +8,42 @@ create table tickwork.platform_admins (
 
 comment on table tickwork.platform_admins is 'Users who may act as an admin of every tenant.';
 
+create function tickwork.caller_has_key()
+returns boolean
+language sql
+stable
+-- The claims of nearly all callers are not even parsed. A user has a sub, and whatever else is in his token, no key.
+return case
+  when strpos(current_setting('request.jwt.claims', true), '"tickwork_') > 0 then
+    current_setting('request.jwt.claims')::jsonb ?| array['tickwork_key', 'tickwork_account']
+    and not current_setting('request.jwt.claims')::jsonb ? 'sub'
+  else false
+end;
+
+create function tickwork.caller_key_id()
+returns uuid
+language plpgsql
+stable
+security definer -- nobody may read the keys
+set search_path = ''
+as $$
+begin
+  return (select key.id from tickwork.live_key() as key);
+end
+$$;
+
 create function tickwork.caller_id()
 returns uuid
 language sql
 stable
 -- The same as auth.uid(), without needing any right on the schema auth.
 return coalesce(
-  nullif(current_setting('request.jwt.claim.sub', true), ''),
-  nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
-)::uuid;
+  coalesce(
+    nullif(current_setting('request.jwt.claim.sub', true), ''),
+    nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
+  )::uuid,
+  case when tickwork.caller_has_key() then tickwork.caller_key_id() end
+);
 
 create function tickwork.caller_is_service()
 returns boolean
@@ -46,118 +74,32 @@ begin
 end
 $$;
 
-create function tickwork.caller_tenants()
-returns setof uuid
-language sql
-stable
-set search_path = ''
-as $$
-  select caller_memberships.tenant_id
-  from tickwork.caller_memberships();
-$$;
-
 create function tickwork.caller_is_platform_admin()
 returns boolean
-language sql
+language plpgsql
 stable
 security definer -- nobody may read the list of platform admins
 set search_path = ''
 as $$
-  select exists (
+begin
+  return not tickwork.caller_has_key() and exists (
     select
     from tickwork.platform_admins
     where platform_admins.user_id = tickwork.caller_id()
   );
-$$;
-
-create function tickwork.caller_may_do_all()
-returns boolean
-language sql
-stable
-return tickwork.caller_is_service() or tickwork.caller_is_platform_admin();
-
-create function tickwork.may_act_for(tenant_id uuid)
-returns boolean
-language sql
-stable
-return tickwork.caller_may_do_all() or tenant_id in (select tickwork.caller_tenants());
-
-create function tickwork.may_manage(tenant_id uuid)
-returns boolean
-language sql
-stable
-return tickwork.caller_may_do_all() or exists (
-  select
-  from tickwork.caller_memberships() as membership
-  where membership.tenant_id = may_manage.tenant_id
-    and membership.role in ('admin', 'owner')
-);
-
-create function tickwork.check_caller(tenant_id uuid)
-returns void
-language plpgsql
-stable
-security definer -- must be able to tell an unknown tenant from a known one
-set search_path = ''
-as $$
-begin
-  if tickwork.caller_is_service() then
-    if not exists (
-      select
-      from public.tenant_settings
-      where tenant_settings.tenant_id = check_caller.tenant_id
-    ) then
-      raise exception 'tenant_id: there is no tenant %', coalesce(check_caller.tenant_id::text, 'null')
-        using
-          errcode = 'TWTNT',
-          hint = 'Insert it into the table of tenants first: organizations, or the one that the application has.';
-    end if;
-    return;
-  end if;
-
-  -- The same error for a foreign tenant as for a missing one, so that nobody learns which ids exist.
-  if not exists (select from tickwork.caller_tenants() as own(id) where own.id = check_caller.tenant_id)
-    and not tickwork.caller_is_platform_admin()
-  then
-    raise exception 'tenant_id: you are not a member of tenant %', coalesce(check_caller.tenant_id::text, 'null')
-      using errcode = 'TWMEM', hint = 'Sign in as a member of the tenant, or ask one of its admins to add you.';
-  end if;
 end
 $$;
 
-create function tickwork.check_manager(tenant_id uuid)
-returns void
-language plpgsql
-stable
-as $$
-begin
-  perform tickwork.check_caller(check_manager.tenant_id);
-
-  if not tickwork.may_manage(check_manager.tenant_id) then
-    raise exception 'tenant_id: only admins of the tenant may do that'
-      using errcode = 'TWADM', hint = 'Ask an admin or owner of the tenant.';
-  end if;
-end
-$$;
-
+comment on function tickwork.caller_has_key is
+  'Whether the caller comes with an API key, or with an account that a key is bound to, instead of a user''s token.';
+comment on function tickwork.caller_key_id is
+  'The id of the caller''s API key; null if he has none, or one that has ended.';
 comment on function tickwork.caller_id is
-  'The signed-in user, from the claims of the verified token; null if there is none.';
+  'The signed-in user, from the claims of the verified token, or the id of the API key; null if there is neither.';
 comment on function tickwork.caller_is_service is
   'Whether the service role, or a role with its rights, issued the statement. A missing setting never makes it true.';
 comment on function tickwork.caller_memberships is
   'Which tenants the signed-in user belongs to, and as what: admins and owners manage the tenant, everybody else is a '
   'member. The one function to replace where members are kept in another way.';
-comment on function tickwork.caller_tenants is
-  'The tenants that the signed-in user is a member of.';
 comment on function tickwork.caller_is_platform_admin is
-  'Whether the signed-in user is a platform admin.';
-comment on function tickwork.caller_may_do_all is
-  'Whether the caller is the service or a platform admin, who may act for every tenant.';
-comment on function tickwork.may_act_for is
-  'Whether the caller is a member of the tenant, a platform admin or the service.';
-comment on function tickwork.may_manage is
-  'Whether the caller is an admin or owner of the tenant, a platform admin or the service.';
-comment on function tickwork.check_manager is
-  'Returns if the caller may manage the tenant. Raises TWTNT, TWMEM, TWADM.';
-comment on function tickwork.check_caller is
-  'Returns if the caller may act for the tenant. Raises TWTNT (service, unknown tenant) or TWMEM (anybody else).';
+  'Whether the caller is a signed-in user who is a platform admin. No key is one.';

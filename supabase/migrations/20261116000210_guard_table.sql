@@ -30,7 +30,7 @@ begin
         (service, 'service_role', null, null, null),
         (
           members, 'authenticated', 'members_reach_their_own', 'all',
-          'tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_is_platform_admin())'
+          'tenant_id in (select tickwork.caller_tenants()) or (select tickwork.caller_reads_all())'
         ),
         (
           worker, 'tickwork_worker', 'the_worker_reaches_the_held_tenant', 'all',
@@ -45,7 +45,11 @@ begin
     -- Rows that may be read may also be written, as far as the role has the right.
     if part.policy is not null then
       execute format(
-        'create policy %I on %s for %s to %s using (%s)', part.policy, target, part.command, part.roles, part.condition
+        'create policy %I on %s for %s to %s using (%s) %s', part.policy, target, part.command, part.roles,
+        part.condition,
+        case when part.policy = 'members_reach_their_own' then
+          format('with check ((%s) and (select tickwork.caller_may_add()))', part.condition)
+        end
       );
     end if;
   end loop;

@@ -18,5 +18,5 @@ create policy members_see_their_tenants on public.organizations
 for select to authenticated
 using (
   id in (select tickwork.caller_tenants())
-  or (select tickwork.caller_is_platform_admin())
+  or (select tickwork.caller_reads_all())
 );

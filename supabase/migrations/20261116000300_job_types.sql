@@ -46,6 +46,7 @@ create table public.job_types (
   family text not null,
   description text not null default '',
   payload_schema jsonb,
+  result_schema jsonb,
   timeout_seconds integer not null default 300,
   max_attempts integer not null default 4,
   backoff jsonb not null default '[60, 300, 1800]',
@@ -63,6 +64,7 @@ create table public.job_types (
   constraint key_is_words check (key ~ '^[a-z][a-z0-9_.-]{0,99}$'),
   constraint family_is_a_word check (family ~ '^[a-z][a-z0-9_]{0,49}$'),
   constraint payload_schema_is_an_object check (jsonb_typeof(payload_schema) = 'object'),
+  constraint result_schema_is_an_object check (jsonb_typeof(result_schema) = 'object'),
   constraint timeout_is_1_s_to_1_day check (timeout_seconds between 1 and 86400),
   constraint attempts_are_1_to_25 check (max_attempts between 1 and 25),
   constraint backoff_is_a_list_or_exponential check (tickwork.is_backoff(backoff)),
@@ -81,6 +83,8 @@ comment on table public.job_types is
 comment on column public.job_types.payload_schema is
   'JSON Schema of the payload, checked on enqueue. docs/reference/payload-schemas.md lists what works without '
   'pg_jsonschema.';
+comment on column public.job_types.result_schema is
+  'JSON Schema of the result, in the same keywords: for `tickwork types`. No result is checked against it.';
 comment on column public.job_types.backoff is
   'Delays before the next attempt: a list of seconds (the last one repeats) or {"base": 5, "factor": 2, "cap": 3600}.';
 comment on column public.job_types.priority is
@@ -121,7 +125,11 @@ set search_path = ''
 as $$
 declare
   problem constant text := case
-    when not tickwork.knows_json_schema() then tickwork.schema_problem(new.payload_schema, 'payload_schema')
+    when not tickwork.knows_json_schema() then
+      coalesce(
+        case when new.payload_schema is not null then tickwork.schema_problem(new.payload_schema, 'payload_schema') end,
+        case when new.result_schema is not null then tickwork.schema_problem(new.result_schema, 'result_schema') end
+      )
   end;
 begin
   if problem is not null then
@@ -136,17 +144,17 @@ end
 $$;
 
 comment on function tickwork.check_job_type is
-  'Raises TWSCH if neither pg_jsonschema nor payload_problem can check payloads against the schema.';
+  'Raises TWSCH if neither pg_jsonschema nor payload_problem can check values against a schema of the type.';
 
 create trigger check_job_type
-before insert or update of payload_schema on public.job_types
+before insert or update of payload_schema, result_schema on public.job_types
 for each row
-when (new.payload_schema is not null)
+when (new.payload_schema is not null or new.result_schema is not null)
 execute function tickwork.check_job_type();
 
 -- No delete: finished jobs still refer to their type. Set is_active to false instead.
 select tickwork.guard_table(
-  'public.job_types', signed_in => 'select', service => 'select, insert, update', queue => 'select'
+  'public.job_types', signed_in => 'select', service => 'select, insert, update', queue => 'select, insert, update'
 );
 
 

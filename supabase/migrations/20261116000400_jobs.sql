@@ -26,14 +26,18 @@ create table public.jobs (
   idempotency_key text,
   dedupe_key text,
   correlation_id text,
+  traceparent text,
+  trace_link text,
   source text not null default 'manual',
   source_ref text,
   notify boolean not null default false,
   is_awaited boolean not null default false,
+  is_redacted boolean not null default false,
   error_code text,
   error_message text,
   created_by uuid,
-  created_at timestamptz not null default clock_timestamp(),
+  -- After the transaction has got its number, by which the rollup knows which jobs may still turn up (roll_up).
+  created_at timestamptz not null default case when pg_current_xact_id() is not null then clock_timestamp() end,
   updated_at timestamptz not null default clock_timestamp(),
   started_at timestamptz,
   finished_at timestamptz
@@ -57,8 +61,14 @@ comment on column public.jobs.lease_seconds is 'What a heartbeat extends the lea
 comment on column public.jobs.timeout_seconds is
   'How long the handler may run, as set by the type at the time of the claim.';
 comment on column public.jobs.worker_id is 'The worker that has, or last had, the job. For display only.';
+comment on column public.jobs.traceparent is
+  'The W3C trace context of whoever enqueued it, which the job continues. Without one its id is that of its trace.';
+comment on column public.jobs.trace_link is
+  'The trace context of what made a trigger or a schedule start it. The job has a trace of its own, with this link.';
 comment on column public.jobs.notify is 'Whether its end is announced on the channel tickwork_done, with its id.';
 comment on column public.jobs.is_awaited is 'Whether another job has waited for it since it was created.';
+comment on column public.jobs.is_redacted is
+  'Whether something in its payload is redacted, or its type names values that are.';
 comment on column public.jobs.after is 'The jobs that it waits for before it can start.';
 comment on column public.jobs.after_when is 'all_done, all_ended or any_ended: when those have got far enough.';
 comment on column public.jobs.ready_at is 'When they had got far enough. Null until then, and for jobs without after.';
@@ -88,6 +98,7 @@ create table tickwork.attempts (
   error_code text,
   error_message text,
   error jsonb,
+  pid integer,
   exit_code integer,
   stdout_tail text,
   stderr_tail text,
@@ -96,8 +107,8 @@ create table tickwork.attempts (
 );
 
 comment on table tickwork.attempts is
-  'How each attempt ended, written once, when it ended. A successful attempt that logged nothing is only in the job''s '
-  'own row.';
+  'How each attempt ended, written once, when it ended. A successful attempt that logged nothing and ran no command is '
+  'only in the job''s own row.';
 
 -- What the tenant must not read: it may quote a path, a query or a name of our network.
 
@@ -137,13 +148,13 @@ with (security_invoker = true)
 as
 select
   attempts.job_id, attempts.number, attempts.tenant_id, attempts.worker_id, attempts.started_at, attempts.finished_at,
-  attempts.status, attempts.error_code, attempts.error_message, attempts.error, attempts.exit_code,
-  attempts.stdout_tail, attempts.stderr_tail, attempts.logs
+  attempts.status, attempts.error_code, attempts.error_message, attempts.error, attempts.pid,
+  attempts.exit_code, attempts.stdout_tail, attempts.stderr_tail, attempts.logs
 from tickwork.attempts
 union all
 select
   jobs.id, jobs.attempts, jobs.tenant_id, jobs.worker_id, jobs.started_at, jobs.finished_at, jobs.status,
-  null, null, null, null, null, null, null
+  null, null, null, null, null, null, null, null
 from public.jobs
 where jobs.status in ('running', 'done')
   and jobs.worker_id is not null
@@ -157,6 +168,9 @@ where jobs.status in ('running', 'done')
 comment on view public.job_attempts is 'The attempts of each job, and how they ended.';
 comment on column public.job_attempts.status is 'running, done, failed, timeout, cancelled or lease_expired.';
 comment on column public.job_attempts.error is 'Further details of the error, besides its code and message.';
+comment on column public.job_attempts.pid is 'The process of a command, on the machine of its worker.';
+comment on column public.job_attempts.exit_code is 'That of a command; 128 and more: the signal that ended it.';
+comment on column public.job_attempts.stdout_tail is 'The end of what a command printed, up to 8000 characters.';
 comment on column public.job_attempts.logs is 'The last lines the handler logged.';
 
 -- No foreign key: it would look up and lock the job that was just settled, once for every attempt.
@@ -174,11 +188,17 @@ begin
     return null;
   end if;
 
+  perform tickwork.count_early(array(select tickwork.state_of(gone) from gone), true);
+
   -- By key, whatever the statistics say: a join might start with a scan of all attempts.
   delete from tickwork.attempts where attempts.job_id = any (ids);
   delete from tickwork.exceptions where exceptions.job_id = any (ids);
+  delete from tickwork.redacted_values where redacted_values.job_id = any (ids);
   delete from tickwork.unsuccessful where unsuccessful.job_id = any (ids);
   delete from tickwork.leases where leases.job_id = any (ids);
+  delete from tickwork.steps where steps.job_id = any (ids);
+  delete from tickwork.waits where waits.job_id = any (ids);
+  delete from tickwork.arrivals where arrivals.job_id = any (ids);
 
   delete from tickwork.taken_keys
   where taken_keys.ctid = any (array(
@@ -202,6 +222,7 @@ begin
     where gone.status = 'queued'
   ));
 
+  perform tickwork.after_delete(ids);
   perform tickwork.note_awaited_end(array(select gone.id from gone where gone.is_awaited));
   return null;
 end
@@ -223,6 +244,6 @@ grant select on public.job_attempts to authenticated, service_role;
 
 -- The columns that a client may set. A trigger fills in the rest.
 grant insert (
-  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify, after,
-  after_when
+  tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, traceparent,
+  notify, after, after_when
 ) on public.jobs to authenticated, service_role;

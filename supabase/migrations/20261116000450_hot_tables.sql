@@ -80,8 +80,8 @@ create table tickwork.alarms (
 with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.1);
 
 comment on table tickwork.alarms is
-  'When to look at the parked jobs of a tenant again, and at those of to_check. Usually one row for each family and '
-  'tenant with parked jobs; two transactions that park jobs at the same moment may leave two.';
+  'When to look at the parked jobs of a tenant again, and at those of to_check and arrivals. Usually one row for each '
+  'family and tenant with parked jobs; two transactions that park jobs at the same moment may leave two.';
 
 create index alarms_by_time on tickwork.alarms (family, wake_at);
 create index alarms_of_a_tenant on tickwork.alarms (family, tenant_number, wake_at);
@@ -104,7 +104,8 @@ with (
 
 comment on table tickwork.leases is 'The running jobs. Whoever deletes a row under its token has settled the job.';
 comment on column tickwork.leases.is_watched is
-  'Whether its end affects others: it has a lane, a dedupe key, limits or notify.';
+  'Whether its end affects others: it has a lane, a dedupe key, limits or notify. So has a job whose values are '
+  'redacted, whose result may be redacted too.';
 
 create index leases_of_a_type on tickwork.leases (family, type, tenant_id);
 

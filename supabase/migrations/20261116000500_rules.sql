@@ -87,17 +87,49 @@ $$;
 comment on function tickwork.check_payload is
   'Raises TWPAY or TWBIG unless the payload is an object that can be stored and matches the schema.';
 
-create function tickwork.is_plain(payload text)
+create function tickwork.check_artifact_ref(payload jsonb, job_type public.job_types)
+returns void
+language plpgsql
+immutable
+as $$
+declare
+  ref constant jsonb := check_artifact_ref.payload -> 'artifact_ref';
+begin
+  if (
+    check_artifact_ref.payload - 'artifact_ref' = '{}'
+    and jsonb_typeof(ref) = 'object'
+    and ref - array['id', 'sha256', 'size'] = '{}'
+    and ref ->> 'id' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+    and ref ->> 'sha256' ~ '^[0-9a-f]{64}$'
+    and jsonb_typeof(ref -> 'size') = 'number'
+    and ref ->> 'size' ~ '^[0-9]{1,13}$'
+  ) is not true then
+    raise exception 'payload: artifact_ref must be the id, sha256 and size of an artifact, and nothing else beside it'
+      using errcode = 'TWPAY', hint = 'Such as {"artifact_ref": {"id": ..., "sha256": ..., "size": ...}}.';
+  end if;
+
+  if (job_type).redacted <> '{}' then
+    raise exception 'payload: the type % redacts values, which an artifact would show', quote_literal((job_type).key)
+      using errcode = 'TWPAY', hint = 'Store the values as secrets, or pass a payload that fits into the job.';
+  end if;
+end
+$$;
+
+comment on function tickwork.check_artifact_ref is
+  'Raises TWPAY unless the payload is a reference to an artifact and nothing else, and its type redacts nothing.';
+
+create function tickwork.is_plain(payload jsonb, as_text text)
 returns boolean
 language sql
 immutable
-return octet_length(payload) <= 65536
-  -- Every level opens a bracket.
-  and octet_length(payload) - octet_length(translate(payload, '{[', '')) <= 32
-  and (octet_length(payload) < 255 or payload !~ '[0-9]{255}');
+return jsonb_typeof(payload) = 'object'
+  and octet_length(as_text) <= 65536
+  and not jsonb_path_exists(payload, 'strict $.**{32} ? (@.type() == "object" || @.type() == "array")')
+  and (octet_length(as_text) < 255 or as_text !~ '[0-9]{255}')
+  and not payload ? 'artifact_ref';
 
 comment on function tickwork.is_plain is
-  'True only if check_payload accepts the object, given as text, whatever its schema. It may accept others too.';
+  'True only if check_payload accepts the payload, whatever its schema. It may accept others too.';
 
 create function tickwork.is_plain_match(payload jsonb, schema jsonb)
 returns boolean

@@ -143,12 +143,14 @@ begin
   if tickwork.has_to_check(wake_parked.tenant_number) then
     perform tickwork.check_portions(wake_parked.tenant_number);
   end if;
+
+  perform tickwork.take_arrivals(wake_parked.tenant_number);
 end
 $$;
 
 comment on function tickwork.wake_parked is
   'Moves a portion of the tenant''s parked jobs that are due to waiting, fills lanes that have room, and checks what '
-  'waits for other jobs.';
+  'waits for other jobs or for events.';
 
 create function tickwork.sees_all_parked(tenant_number bigint)
 returns boolean
@@ -188,7 +190,8 @@ begin
         limit 1
       ),
       case
-        when tickwork.has_to_check(reset_alarm.tenant_number) then clock_timestamp() + interval '1 second'
+        when tickwork.has_to_check(reset_alarm.tenant_number) or tickwork.has_arrivals(reset_alarm.tenant_number) then
+          clock_timestamp() + interval '1 second'
       end
     );
   else

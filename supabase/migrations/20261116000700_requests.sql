@@ -18,7 +18,9 @@ create type tickwork.job_request as (
   source text,
   source_ref text,
   after uuid[],
-  after_when text
+  after_when text,
+  traceparent text,
+  trace_link text
 );
 
 -- Ids begin with the time, as in UUID version 7: jobs that come and go together are on the same pages.
@@ -48,17 +50,56 @@ create function tickwork.new_job(
   source_ref text default null,
   id uuid default gen_random_uuid(),
   after uuid[] default null,
-  after_when text default null
+  after_when text default null,
+  traceparent text default null,
+  trace_link text default null
 )
 returns tickwork.job_request
 language sql
 volatile
 return row(
   id, tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id,
-  notify, source, source_ref, nullif(after, '{}'), coalesce(after_when, 'all_done')
+  notify, source, source_ref, nullif(after, '{}'), coalesce(after_when, 'all_done'), traceparent, trace_link
 )::tickwork.job_request;
 
 comment on function tickwork.new_job is 'A job request, with defaults for everything that is not given.';
+
+create function tickwork.is_traceparent(value text)
+returns boolean
+language sql
+immutable
+return value ~ '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
+  and value !~ '^00-(0{32}|[0-9a-f]{32}-0{16})';
+
+create function tickwork.valid_traceparent(value text)
+returns text
+language sql
+immutable
+return case when tickwork.is_traceparent(value) then value end;
+
+create function tickwork.trace_of(job_id uuid, traceparent text)
+returns text
+language sql
+immutable
+return coalesce(
+  traceparent,
+  '00-' || replace(job_id::text, '-', '') || '-' || right(replace(job_id::text, '-', ''), 16) || '-01'
+);
+
+comment on function tickwork.trace_of is 'The trace context of what a job causes: one without a trace has its own.';
+
+create function tickwork.caller_traceparent()
+returns text
+language sql
+stable
+-- By its text and not as JSON: whatever the header is, it is no error.
+return substring(
+  current_setting('request.headers', true)
+  from '"traceparent" ?: ?"(00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})"'
+);
+
+comment on function tickwork.caller_traceparent is
+  'The header traceparent of the request that PostgREST or the API is serving; null if it is missing or invalid.';
 
 create function tickwork.check_job(request tickwork.job_request, job_type public.job_types)
 returns void
@@ -76,7 +117,14 @@ begin
       using errcode = 'TWTYP', hint = 'Set is_active in job_types to accept jobs again.';
   end if;
 
-  perform tickwork.check_payload(coalesce((check_job.request).payload, '{}'), (check_job.job_type).payload_schema);
+  if (check_job.request).payload ? 'artifact_ref' then
+    -- What it refers to is checked by the handler's model.
+    perform tickwork.check_payload((check_job.request).payload, null);
+    perform tickwork.check_artifact_ref((check_job.request).payload, check_job.job_type);
+  else
+    perform tickwork.check_payload(coalesce((check_job.request).payload, '{}'), (check_job.job_type).payload_schema);
+  end if;
+
   perform tickwork.check_run_at(coalesce((check_job.request).run_at, clock_timestamp()));
   perform tickwork.check_key('idempotency_key', (check_job.request).idempotency_key);
   perform tickwork.check_key('dedupe_key', (check_job.request).dedupe_key);
@@ -91,6 +139,12 @@ begin
   if (check_job.request).max_attempts not between 1 and 25 then
     raise exception 'max_attempts: % is out of range, it must be 1 to 25', (check_job.request).max_attempts
       using errcode = 'TWATT', hint = 'Leave it out to use that of the job''s type.';
+  end if;
+
+  if not tickwork.is_traceparent((check_job.request).traceparent) then
+    raise exception 'traceparent: must be 00-<32 hex digits>-<16 hex digits>-<2 hex digits>, not %',
+      quote_literal(left((check_job.request).traceparent, 100))
+      using errcode = 'TWARG', hint = 'Pass on the header of the request as it came, or leave it out.';
   end if;
 
   perform tickwork.check_after(check_job.request);
@@ -154,19 +208,18 @@ create function tickwork.is_plain_job(request tickwork.job_request)
 returns boolean
 language sql
 immutable
-return jsonb_typeof((request).payload) = 'object'
-  and tickwork.is_plain((request).payload::text)
-  and coalesce((request).priority, 0) between 0 and 100
+return coalesce((request).priority, 0) between 0 and 100
   and coalesce((request).run_at between '1900-01-01 00:00Z' and '9998-12-31 00:00Z', true)
   and coalesce((request).max_attempts, 1) between 1 and 25
   and octet_length(coalesce((request).idempotency_key, '-')) between 1 and 200
   and octet_length(coalesce((request).dedupe_key, '-')) between 1 and 200
   and octet_length(coalesce((request).lane, '-')) between 1 and 200
   and octet_length(coalesce((request).correlation_id, '-')) between 1 and 200
+  and ((request).traceparent is null or tickwork.is_traceparent((request).traceparent))
   and (request).after is null;
 
 comment on function tickwork.is_plain_job is
-  'True only if check_job would accept the job, whatever the schema of its type. It may accept others too.';
+  'True only if check_job would accept the job, whatever its payload. It may accept others too.';
 
 create function tickwork.check_enqueuer(tenant_id uuid, types text[])
 returns void
@@ -176,9 +229,12 @@ as $$
 declare
   refused public.job_types;
 begin
-  perform tickwork.check_caller(check_enqueuer.tenant_id);
+  perform tickwork.check_caller(check_enqueuer.tenant_id, '{enqueue, operate}');
 
-  if tickwork.caller_is_service() then
+  -- A key that enqueues for every tenant is the application's backend.
+  if tickwork.caller_is_service()
+    or tickwork.caller_has_key() and tickwork.key_serves_all('{enqueue, operate}')
+  then
     return;
   end if;
 
@@ -201,4 +257,4 @@ end
 $$;
 
 comment on function tickwork.check_enqueuer is
-  'Returns if the caller may enqueue jobs of these types for the tenant. Raises TWTNT, TWMEM, TWENQ.';
+  'Returns if the caller may enqueue jobs of these types for the tenant. Raises TWTNT, TWMEM, TWENQ, TWAUT.';

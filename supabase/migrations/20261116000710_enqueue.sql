@@ -163,29 +163,39 @@ volatile
 as $$
 declare
   due_by constant timestamptz := clock_timestamp();
+  caller_id constant uuid := tickwork.caller_id();
+  caller_traceparent constant text := tickwork.caller_traceparent();
   inserted public.jobs[];
   has_after boolean;
+  has_redacted boolean;
 begin
   with inserted_jobs as (
     insert into public.jobs (
       id, tenant_id, type, family, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts,
-      correlation_id, notify, source, source_ref, created_by, after, after_when
+      correlation_id, traceparent, trace_link, notify, source, source_ref, created_by, after, after_when, is_redacted
     )
     select
-      request.id, request.tenant_id, request.type, job_types.family, coalesce(request.payload, '{}'),
+      request.id, request.tenant_id, request.type, job_types.family,
+      case when secret.is_there then tickwork.redacted_payload(given.payload, job_types) else given.payload end,
       coalesce(request.priority, job_types.priority), coalesce(request.run_at, due_by), request.idempotency_key,
       request.dedupe_key, request.lane, coalesce(request.max_attempts, job_types.max_attempts),
       case
         when request.after is null then request.correlation_id
         else coalesce(request.correlation_id, tickwork.correlation_id_of(request.after))
       end,
-      coalesce(request.notify, false), coalesce(request.source, 'manual'), request.source_ref, tickwork.caller_id(),
-      request.after, case when request.after is not null then request.after_when end
+      coalesce(request.traceparent, case request.source when 'manual' then caller_traceparent end), request.trace_link,
+      coalesce(request.notify, false), coalesce(request.source, 'manual'), request.source_ref, caller_id,
+      request.after, case when request.after is not null then request.after_when end, secret.is_there
     from unnest(insert_new_jobs.requests) with ordinality as request
     left join public.job_types on job_types.key = request.type
+    cross join lateral (
+      select coalesce(request.payload, '{}') as payload, coalesce(request.payload, '{}')::text as as_text offset 0
+    ) as given
+    cross join lateral (select tickwork.is_to_redact(job_types, given.as_text) offset 0) as secret(is_there)
     where case
       when job_types.is_active
-        and tickwork.is_plain_match(coalesce(request.payload, '{}'), job_types.payload_schema)
+        and tickwork.is_plain_match(given.payload, job_types.payload_schema)
+        and tickwork.is_plain(given.payload, given.as_text)
         and tickwork.is_plain_job(insert_new_jobs.requests[request.ordinality])
       then true
       -- Raises, and says what is wrong.
@@ -202,24 +212,22 @@ begin
       (inserted_jobs.job).run_at, (inserted_jobs.job).id
     from inserted_jobs
     join tickwork.tenants on tenants.tenant_id = (inserted_jobs.job).tenant_id
-    where (inserted_jobs.job).lane is null
-      and (inserted_jobs.job).after is null
+    where num_nonnulls((inserted_jobs.job).lane, (inserted_jobs.job).after) = 0
       and (inserted_jobs.job).run_at <= due_by
   )
-  select array_agg(inserted_jobs.job), bool_or((inserted_jobs.job).after is not null)
-  into inserted, has_after
+  select array_agg(job), bool_or((job).after is not null), bool_or((job).is_redacted)
+  into inserted, has_after, has_redacted
   from inserted_jobs;
+
+  if has_redacted then
+    perform tickwork.keep_payloads(inserted, insert_new_jobs.requests);
+  end if;
 
   perform tickwork.note_enqueued(inserted, due_by);
 
   -- What they wait for may have ended already.
   if has_after then
-    inserted := array(
-      select found.job
-      from unnest(inserted) with ordinality as job
-      cross join lateral (select jobs as job from public.jobs where jobs.id = job.id limit 1) as found
-      order by job.ordinality
-    );
+    inserted := tickwork.read_again(inserted);
   end if;
 
   return query
@@ -231,3 +239,31 @@ $$;
 comment on function tickwork.insert_new_jobs is
   '-> queued. Like insert_jobs, for jobs that already hold their dedupe keys. A job whose idempotency key is taken is '
   'left out.';
+
+create function tickwork.read_again(jobs public.jobs[])
+returns public.jobs[]
+language sql
+volatile
+return array(
+  select found.job
+  from unnest(read_again.jobs) with ordinality as known
+  cross join lateral (select jobs as job from public.jobs where jobs.id = known.id limit 1) as found
+  order by known.ordinality
+);
+
+comment on function tickwork.read_again is 'The jobs as they are now.';
+
+create function tickwork.keep_payloads(inserted public.jobs[], requests tickwork.job_request[])
+returns void
+language sql
+volatile
+as $$
+  insert into tickwork.redacted_values (job_id, tenant_id, payload)
+  select job.id, job.tenant_id, request.payload
+  from unnest(keep_payloads.inserted) as job
+  join unnest(keep_payloads.requests) as request on request.id = job.id
+  where job.is_redacted
+    and job.payload <> request.payload;
+$$;
+
+comment on function tickwork.keep_payloads is 'Keeps the whole payloads of new jobs in which something is redacted.';

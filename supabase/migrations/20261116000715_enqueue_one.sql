@@ -9,32 +9,44 @@ declare
   due_by constant timestamptz := clock_timestamp();
   job_type public.job_types;
   job tickwork.enqueued_jobs;
+  as_text text;
+  is_redacted boolean := false;
 begin
   select * into job_type
   from public.job_types
   where job_types.key = (request).type;
 
   request.payload := coalesce((request).payload, '{}');
+  as_text := (request).payload;
 
   if (
     job_type.is_active
     and tickwork.is_plain_match((request).payload, job_type.payload_schema)
+    and tickwork.is_plain((request).payload, as_text)
     and tickwork.is_plain_job(request)
   ) is not true then
     perform tickwork.check_job(request, job_type);
+    perform tickwork.on_artifact((request).id, (request).tenant_id, (request).payload);
     request.correlation_id := coalesce((request).correlation_id, tickwork.correlation_id_of((request).after));
   end if;
 
+  if job_type.redacted <> '{}' or tickwork.may_hold_secrets(as_text) then
+    is_redacted := true;
+    request.payload := tickwork.keep_payload((request).id, (request).tenant_id, job_type, (request).payload);
+  end if;
+
   insert into public.jobs (
-    id, tenant_id, type, family, payload, priority, run_at, lane, max_attempts, correlation_id, notify, source,
-    source_ref, created_by, after, after_when
+    id, tenant_id, type, family, payload, priority, run_at, lane, max_attempts, correlation_id, traceparent,
+    trace_link, notify, source, source_ref, created_by, after, after_when, is_redacted
   )
   values (
     (request).id, (request).tenant_id, (request).type, job_type.family, (request).payload,
     coalesce((request).priority, job_type.priority), coalesce((request).run_at, due_by), (request).lane,
     coalesce((request).max_attempts, job_type.max_attempts), (request).correlation_id,
-    coalesce((request).notify, false), coalesce((request).source, 'manual'), (request).source_ref,
-    tickwork.caller_id(), (request).after, case when (request).after is not null then (request).after_when end
+    coalesce((request).traceparent, case (request).source when 'manual' then tickwork.caller_traceparent() end),
+    (request).trace_link, coalesce((request).notify, false), coalesce((request).source, 'manual'), (request).source_ref,
+    tickwork.caller_id(), (request).after, case when (request).after is not null then (request).after_when end,
+    is_redacted
   )
   returning jobs.*, false into job;
 

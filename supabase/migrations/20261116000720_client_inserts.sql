@@ -17,6 +17,10 @@ begin
 
   perform tickwork.wait_for_disk();
 
+  perform tickwork.on_artifact(job.id, job.tenant_id, job.payload)
+  from unnest(note_enqueued.jobs) as job
+  where job.payload ? 'artifact_ref';
+
   select
     array_agg(job.id) filter (where job.after is null),
     array_agg(job.id) filter (where job.after is not null),
@@ -107,17 +111,29 @@ begin
   new.after := nullif(new.after, '{}');
   new.after_when := case when new.after is not null then coalesce(new.after_when, 'all_done') end;
   new.correlation_id := coalesce(new.correlation_id, tickwork.correlation_id_of(new.after));
+  new.traceparent := coalesce(new.traceparent, tickwork.caller_traceparent());
   new.created_by := tickwork.caller_id();
 
   perform tickwork.check_job(
     tickwork.new_job(
       new.tenant_id, new.type, new.payload, new.priority, new.run_at, new.idempotency_key, new.dedupe_key, new.lane,
-      new.max_attempts, new.correlation_id, after => new.after, after_when => new.after_when
+      new.max_attempts, new.correlation_id, after => new.after, after_when => new.after_when,
+      traceparent => new.traceparent
     ),
     job_type
   );
 
   perform tickwork.check_state(new.status, new.lease_expires_at, new.finished_at);
+
+  if tickwork.is_to_redact(job_type, new.payload::text) then
+    new.is_redacted := true;
+    new.payload := tickwork.keep_payload(new.id, new.tenant_id, job_type, new.payload);
+    -- The row may still be left out: on conflict do nothing.
+    perform set_config(
+      'tickwork.kept', concat_ws(',', nullif(current_setting('tickwork.kept', true), ''), new.id), true
+    );
+  end if;
+
   return new;
 end
 $$;
@@ -140,6 +156,15 @@ as $$
 begin
   perform tickwork.take_keys(array(select inserted.id from inserted));
   perform tickwork.note_enqueued(array(select inserted::public.jobs from inserted), '-infinity');
+
+  if current_setting('tickwork.kept', true) <> '' then
+    delete from tickwork.redacted_values
+    where redacted_values.job_id = any (string_to_array(current_setting('tickwork.kept'), ',')::uuid[])
+      and not exists (select from public.jobs where jobs.id = redacted_values.job_id);
+
+    perform set_config('tickwork.kept', '', true);
+  end if;
+
   return null;
 end
 $$;

@@ -41,7 +41,8 @@ create function public.enqueue_job(
   correlation_id text default null,
   notify boolean default false,
   after uuid[] default null,
-  after_when text default 'all_done'
+  after_when text default 'all_done',
+  traceparent text default null
 )
 returns tickwork.enqueued_jobs
 language sql
@@ -49,7 +50,7 @@ volatile
 -- Parsed at its definition, it is inlined into the statement that calls it.
 return tickwork.enqueue_job(tickwork.new_job(
   tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, max_attempts, correlation_id, notify,
-  id => null, after => after, after_when => after_when
+  id => null, after => after, after_when => after_when, traceparent => traceparent
 ));
 
 comment on function public.enqueue_job is
@@ -57,10 +58,18 @@ comment on function public.enqueue_job is
   'tenant and type, or a dedupe_key that a queued or running job of the tenant holds, adds nothing. With notify, the '
   'end of the job is announced on the channel tickwork_done. With after, it cannot start before those jobs have got '
   'as far as after_when says: all_done (if one of them ends otherwise, the job is cancelled), all_ended (however they '
-  'end) or any_ended (one of them). Durable when it returns. Raises TWTNT, TWMEM, TWENQ, TWTYP, TWPAY, TWBIG, TWKEY, '
-  'TWPRI, TWRUN, TWATT, TWDUP, TWFUL, TWJOB, TWARG.';
+  'end) or any_ended (one of them). It continues the trace of traceparent, or of that header if the call came by '
+  'HTTP. Durable when it returns. Raises TWTNT, TWMEM, TWENQ, TWTYP, TWPAY, TWBIG, TWKEY, TWPRI, TWRUN, TWATT, TWDUP, '
+  'TWFUL, TWJOB, TWARG.';
 
-create function tickwork.requests_from(jobs jsonb, tenant_id uuid, source text, source_ref text, correlation_id text)
+create function tickwork.requests_from(
+  jobs jsonb,
+  tenant_id uuid default null,
+  source text default 'manual',
+  source_ref text default null,
+  correlation_id text default null,
+  traceparent text default null
+)
 returns tickwork.job_request[]
 language plpgsql
 volatile
@@ -71,7 +80,7 @@ declare
 begin
   perform tickwork.check_objects('jobs', requests_from.jobs, array[
     'tenant_id', 'type', 'payload', 'priority', 'run_at', 'idempotency_key', 'dedupe_key', 'lane',
-    'max_attempts', 'correlation_id', 'notify', 'after', 'after_when'
+    'max_attempts', 'correlation_id', 'notify', 'after', 'after_when', 'traceparent'
   ]);
 
   return array(
@@ -80,7 +89,7 @@ begin
       request.run_at, request.idempotency_key, request.dedupe_key, request.lane, request.max_attempts,
       coalesce(request.correlation_id, requests_from.correlation_id), request.notify,
       requests_from.source, requests_from.source_ref, (first_id || lpad(to_hex(request.ordinality), 8, '0'))::uuid,
-      request.after, request.after_when
+      request.after, request.after_when, coalesce(request.traceparent, requests_from.traceparent)
     )
     from rows from (
       jsonb_populate_recordset(null::tickwork.job_request, requests_from.jobs)
@@ -101,7 +110,7 @@ security definer -- for the same reason as enqueue_job
 set search_path = ''
 as $$
 declare
-  requests constant tickwork.job_request[] := tickwork.requests_from(enqueue_jobs.jobs, null, 'manual', null, null);
+  requests constant tickwork.job_request[] := tickwork.requests_from(enqueue_jobs.jobs);
 begin
   perform tickwork.check_enqueuer(tenant.id, tenant.types)
   from (

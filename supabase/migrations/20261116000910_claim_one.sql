@@ -52,7 +52,8 @@ begin
 
   select
     waiting.ctid as place, jobs.ctid as record, waiting.lane,
-    waiting.lane is not null or jobs.dedupe_key is not null or jobs.notify as is_watched
+    waiting.lane is not null or jobs.dedupe_key is not null or jobs.notify or jobs.is_redacted as is_watched,
+    jobs.is_redacted
   into due
   from tickwork.waiting
   join public.jobs on jobs.id = waiting.job_id and jobs.status = 'queued'
@@ -75,7 +76,7 @@ begin
     pointer.starts + 1
   ));
   return array[tickwork.start_job(
-    request, lease.seconds, lease.timeout_seconds, due.place, due.record, due.is_watched
+    request, lease.seconds, lease.timeout_seconds, due.place, due.record, due.is_watched, due.is_redacted
   )];
 end
 $$;
@@ -90,7 +91,8 @@ create function tickwork.start_job(
   timeout_seconds integer,
   place tid,
   record tid,
-  is_watched boolean
+  is_watched boolean,
+  is_redacted boolean
 )
 returns tickwork.claimed_job
 language plpgsql
@@ -120,8 +122,13 @@ begin
   where jobs.ctid = start_job.record
   returning
     jobs.id, jobs.tenant_id, jobs.type, jobs.family, jobs.lane, jobs.payload, jobs.attempts, jobs.max_attempts,
-    token, jobs.lease_seconds, jobs.timeout_seconds, jobs.worker_id, jobs.correlation_id
+    token, jobs.lease_seconds, jobs.timeout_seconds, jobs.worker_id, jobs.correlation_id,
+    coalesce(jobs.traceparent, 'link ' || jobs.trace_link), tickwork.waited_ms(jobs.run_at, jobs.ready_at, now_at)
   into started;
+
+  if start_job.is_redacted then
+    started.payload := tickwork.whole_payload(started.id, started.payload);
+  end if;
 
   insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
   values (

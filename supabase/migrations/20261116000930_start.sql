@@ -97,10 +97,14 @@ begin
       and family_types.family = (request).family
       and family_types.type = jobs.type
     returning
-      jobs.id, jobs.tenant_id, jobs.type, jobs.lane, jobs.payload, jobs.attempts, jobs.max_attempts,
-      left(encode(sha256(secret || uuid_send(jobs.id)), 'hex'), 32)::uuid as lease_token, jobs.lease_seconds,
-      jobs.timeout_seconds, jobs.correlation_id, jobs.lease_expires_at,
-      lease_jobs.is_limited or jobs.lane is not null or jobs.dedupe_key is not null or jobs.notify as is_watched
+      jobs.id, jobs.tenant_id, jobs.type, jobs.lane,
+      case when jobs.is_redacted then tickwork.whole_payload(jobs.id, jobs.payload) else jobs.payload end as payload,
+      jobs.attempts, jobs.max_attempts,
+      encode(substr(sha256(secret || uuid_send(jobs.id)), 1, 16), 'hex')::uuid as lease_token, jobs.lease_seconds,
+      jobs.timeout_seconds, jobs.correlation_id, coalesce(jobs.traceparent, 'link ' || jobs.trace_link) as trace,
+      tickwork.waited_ms(jobs.run_at, jobs.ready_at, now_at) as wait_ms, jobs.lease_expires_at,
+      lease_jobs.is_limited or jobs.lane is not null or jobs.dedupe_key is not null or jobs.notify or
+      jobs.is_redacted as is_watched
   ),
   leased as (
     insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
@@ -111,7 +115,8 @@ begin
   )
   select array_agg(row(
     job.id, job.tenant_id, job.type, (request).family, job.lane, job.payload, job.attempts, job.max_attempts,
-    job.lease_token, job.lease_seconds, job.timeout_seconds, (request).worker_id, job.correlation_id
+    job.lease_token, job.lease_seconds, job.timeout_seconds, (request).worker_id, job.correlation_id,
+    job.trace, job.wait_ms
   )::tickwork.claimed_job)
   into started
   from started_jobs as job;

@@ -48,18 +48,25 @@ begin
     set
       lease_expires_at = extended.expires_at,
       progress = coalesce(beats.progress, jobs.progress),
-      progress_message = coalesce(left(beats.message, 500), jobs.progress_message),
+      progress_message = coalesce(
+        tickwork.shown_message(beats.message, jobs.id, jobs.is_redacted), jobs.progress_message
+      ),
       updated_at = clock_timestamp()
     from extended
     join beats on beats.job_id = extended.job_id and beats.lease_token = extended.token
     where jobs.id = extended.job_id
       -- Both conditions are needed: whichever side the planner starts from, it uses the key.
       and jobs.id = any (array(select writable.id from writable))
+    returning jobs.worker_id
+  ),
+  counted as (
+    insert into tickwork.early_renewals (worker_id, renewals)
+    select noted.worker_id, count(*)
+    from noted
+    where noted.worker_id is not null
+    group by noted.worker_id
   )
-  select
-    beats.job_id,
-    held.cancel_requested is not null,
-    coalesce(held.cancel_requested, false)
+  select beats.job_id, held.cancel_requested is not null, coalesce(held.cancel_requested, false)
   from beats
   left join lateral (
     select jobs.cancel_requested_at is not null as cancel_requested
@@ -71,6 +78,16 @@ begin
   ) as held on true;
 end
 $$;
+
+create function tickwork.shown_message(message text, job_id uuid, is_redacted boolean)
+returns text
+language sql
+stable
+return left(
+  case when is_redacted then tickwork.without(message, tickwork.hidden_values(job_id)) else message end, 500
+);
+
+comment on function tickwork.shown_message is 'The message without what is redacted in the job, cut to 500 characters.';
 
 create function tickwork.check_heartbeats(heartbeats jsonb)
 returns void
@@ -104,15 +121,11 @@ begin atomic
   from tickwork.heartbeat_jobs(heartbeats);
 end;
 
-create function public.heartbeat_job(
-  job_id uuid,
-  lease_token uuid,
-  progress double precision default null,
-  message text default null
-)
+create function tickwork.heartbeat_job(job_id uuid, lease_token uuid, progress double precision, message text)
 returns boolean
 language plpgsql
 volatile
+security definer -- the worker may not update leases directly
 set search_path = ''
 as $$
 declare
@@ -133,6 +146,17 @@ begin
   return beat.cancel_requested;
 end
 $$;
+
+create function public.heartbeat_job(
+  job_id uuid,
+  lease_token uuid,
+  progress double precision default null,
+  message text default null
+)
+returns boolean
+language sql
+volatile
+return tickwork.heartbeat_job(job_id, lease_token, progress, message);
 
 comment on function public.heartbeat_job is
   'running -> running. Extends the lease by its original length, records the progress (0 to 1) and returns whether '

@@ -9,6 +9,7 @@ create type tickwork.outcome as (
   error jsonb,
   is_retryable boolean,
   delay_seconds double precision,
+  pid integer,
   exit_code integer,
   stdout_tail text,
   stderr_tail text,
@@ -21,13 +22,14 @@ comment on type tickwork.outcome is
   'attempt; null means that the backoff of the type decides.';
 
 -- Many outcomes, in the order of their ids, so that two calls for the same jobs cannot deadlock. If all jobs are done
--- and there is nothing but their results, given is null.
+-- and there is nothing but their results, given is null. have_secrets is whether the results may hold some.
 
 create type tickwork.outcomes as (
   ids uuid[],
   tokens uuid[],
   are_done boolean[],
   results jsonb[],
+  have_secrets boolean,
   given tickwork.outcome[]
 );
 
@@ -44,6 +46,7 @@ volatile
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
+  have_secrets constant boolean := (outcomes).have_secrets;
   settled tickwork.settled;
 begin
   perform tickwork.wait_for_disk();
@@ -61,7 +64,10 @@ begin
     update public.jobs
     set
       status = 'done',
-      result = ended.result,
+      result = case
+        when ended.is_watched or have_secrets then tickwork.keep_result(ended.id, ended.result)
+        else ended.result
+      end,
       progress = 1,
       error_code = null,
       error_message = null,
@@ -80,6 +86,8 @@ begin
   from ended;
 
   if settled.ids <> '{}' and (outcomes).given is not null then
+    outcomes.given := tickwork.without_hidden((outcomes).given, settled.ids);
+
     if not settled.are_done then
       settled.are_watched := tickwork.note_undone((outcomes).given, settled.ids) or settled.are_watched;
     end if;
@@ -122,6 +130,10 @@ begin
 
   if not found then
     return row('{}'::uuid[], null, null)::tickwork.settled;
+  end if;
+
+  if is_watched or tickwork.may_hold_secrets(settle_done_job.result::text) then
+    result := tickwork.keep_result(settle_done_job.job_id, settle_done_job.result);
   end if;
 
   update public.jobs

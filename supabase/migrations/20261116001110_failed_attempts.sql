@@ -6,6 +6,7 @@ language plpgsql
 volatile
 as $$
 declare
+  now_at constant timestamptz := clock_timestamp();
   ids uuid[];
   are_awaited boolean;
 begin
@@ -17,7 +18,7 @@ begin
         when outcome.delay_seconds = 0 or following.status <> 'queued' then jobs.run_at
           -- A job that is due again at once goes to the head of the queue, before those that were enqueued with it.
           - interval '1 microsecond' * (following.status = 'queued')::integer
-        else clock_timestamp() + make_interval(secs => coalesce(
+        else now_at + make_interval(secs => coalesce(
           outcome.delay_seconds, tickwork.backoff_seconds(jobs.type, jobs.attempts)
         ))
       end,
@@ -27,8 +28,9 @@ begin
       error_code = case outcome.status when 'released' then jobs.error_code else outcome.error_code end,
       error_message = case outcome.status when 'released' then jobs.error_message else outcome.error_message end,
       lease_expires_at = null,
-      updated_at = clock_timestamp(),
-      finished_at = case when following.status <> 'queued' then clock_timestamp() end
+      updated_at = now_at,
+      -- The same as that of the attempt, by which one sees that this attempt ended the job.
+      finished_at = case when following.status <> 'queued' then now_at end
     from unnest(note_undone.outcomes) as outcome
     cross join lateral (
       select tickwork.status_after(
@@ -114,7 +116,7 @@ $$;
 comment on function tickwork.backoff_seconds is
   'The delay after the given attempt, within 20 % of the type''s backoff.';
 
--- A successful attempt is in the job's own row: it gets a row here only if it logged something.
+-- A successful attempt is in the job's own row: it gets a row here only if it logged something or ran a command.
 
 create function tickwork.write_attempts(outcomes tickwork.outcome[], ids uuid[])
 returns void
@@ -123,7 +125,7 @@ volatile
 as $$
   insert into tickwork.attempts (
     job_id, number, tenant_id, worker_id, started_at, finished_at, status, error_code, error_message, error,
-    exit_code, stdout_tail, stderr_tail, logs
+    pid, exit_code, stdout_tail, stderr_tail, logs
   )
   select
     jobs.id, jobs.attempts, jobs.tenant_id,
@@ -134,12 +136,12 @@ as $$
       when outcome.error_code = 'TIMEOUT' then 'timeout'
       else outcome.status
     end,
-    outcome.error_code, outcome.error_message, outcome.error, outcome.exit_code, outcome.stdout_tail,
-    outcome.stderr_tail, outcome.logs
+    outcome.error_code, outcome.error_message, outcome.error, outcome.pid, outcome.exit_code,
+    outcome.stdout_tail, outcome.stderr_tail, outcome.logs
   from unnest(write_attempts.outcomes) as outcome
   cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
   where outcome.job_id = any (write_attempts.ids)
-    and (outcome.status <> 'done' or outcome.logs is not null)
+    and (outcome.status <> 'done' or outcome.logs is not null or outcome.exit_code is not null)
     and not (outcome.status = 'released' and jobs.status = 'queued')
   -- Somebody may have lowered attempts by hand: that must not stop the reaping of leases.
   on conflict do nothing;
@@ -207,6 +209,7 @@ begin
   end if;
 
   perform tickwork.file_jobs(queued);
+  perform tickwork.note_arrived_earlier(queued);
 
   perform pg_notify('tickwork', due.family)
   from (

@@ -20,6 +20,8 @@ immutable
 return case
   when jsonb_typeof(error) <> 'object' or error - array['code', 'message'] = '{}' then null
   when octet_length(error::text) > 16384 then '{"details": "left out: over 16384 bytes"}'
+  when tickwork.may_hold_secrets(error::text) then
+    tickwork.redacted('error', error - array['code', 'message'], '{}', '{}')
   else error - array['code', 'message']
 end;
 
@@ -46,8 +48,9 @@ declare
 begin
   select
     array_agg(outcome.job_id), array_agg(outcome.lease_token), array_agg(outcome.is_done), array_agg(outcome.result),
+    tickwork.may_hold_secrets(string_agg(outcome.result::text, ' ')),
     bool_and(outcome.is_done) and count(distinct outcome.job_id) = count(*)
-  into done.ids, done.tokens, done.are_done, done.results, is_all
+  into done.ids, done.tokens, done.are_done, done.results, done.have_secrets, is_all
   from (
     select
       (given.fields ->> 'job_id')::uuid,
@@ -91,6 +94,7 @@ begin
     array_agg(outcome.lease_token order by outcome.job_id),
     array_agg(outcome.status = 'done' order by outcome.job_id),
     array_agg(outcome.result order by outcome.job_id),
+    tickwork.may_hold_secrets(string_agg(outcome.result::text, ' ')),
     array_agg(row(
       outcome.job_id,
       outcome.lease_token,
@@ -103,6 +107,7 @@ begin
         when 'released' then coalesce(outcome.delay_seconds, 0)
         else outcome.retry_after_seconds
       end,
+      outcome.pid,
       outcome.exit_code,
       right(outcome.stdout_tail, 8000),
       right(outcome.stderr_tail, 8000),
@@ -115,21 +120,21 @@ begin
       and outcome.status in ('done', 'failed', 'released')
       and given.fields - array[
         'job_id', 'lease_token', 'status', 'result', 'error', 'retryable', 'retry_after_seconds', 'delay_seconds',
-        'follow_ups', 'exit_code', 'stdout_tail', 'stderr_tail', 'logs', 'exception'
+        'follow_ups', 'pid', 'exit_code', 'stdout_tail', 'stderr_tail', 'logs', 'exception'
       ] = '{}'
       and coalesce(jsonb_typeof(given.fields -> 'follow_ups'), 'array') in ('array', 'null')
       and coalesce(octet_length(outcome.result::text), 0) < 65536
       and coalesce(outcome.retry_after_seconds, 0) between 0 and 2592000
       and coalesce(outcome.delay_seconds, 0) between 0 and 2592000
     )
-  into parsed.ids, parsed.tokens, parsed.are_done, parsed.results, parsed.given, is_in_order
+  into parsed.ids, parsed.tokens, parsed.are_done, parsed.results, parsed.have_secrets, parsed.given, is_in_order
   from jsonb_array_elements(outcomes_from.outcomes) with ordinality as given(fields, ordinality)
   cross join lateral jsonb_to_record(
     case jsonb_typeof(given.fields) when 'object' then given.fields else '{}' end
   ) as outcome(
     job_id uuid, lease_token uuid, status text, result jsonb, error jsonb, retryable boolean,
-    retry_after_seconds double precision, delay_seconds double precision, exit_code integer, stdout_tail text,
-    stderr_tail text, logs text, exception text
+    retry_after_seconds double precision, delay_seconds double precision, pid integer, exit_code integer,
+    stdout_tail text, stderr_tail text, logs text, exception text
   );
 
   if is_in_order is not true then
@@ -153,7 +158,7 @@ declare
 begin
   perform tickwork.check_objects('outcomes', check_outcomes.outcomes, array[
     'job_id', 'lease_token', 'status', 'result', 'error', 'retryable', 'retry_after_seconds', 'delay_seconds',
-    'follow_ups', 'exit_code', 'stdout_tail', 'stderr_tail', 'logs', 'exception'
+    'follow_ups', 'pid', 'exit_code', 'stdout_tail', 'stderr_tail', 'logs', 'exception'
   ]);
 
   select case
@@ -182,3 +187,32 @@ begin
   from jsonb_array_elements(check_outcomes.outcomes) as outcome;
 end
 $$;
+
+create function tickwork.without_hidden(outcomes tickwork.outcome[], ids uuid[])
+returns tickwork.outcome[]
+language plpgsql
+volatile
+as $$
+begin
+  if not exists (select from tickwork.redacted_values where redacted_values.job_id = any (without_hidden.ids)) then
+    return without_hidden.outcomes;
+  end if;
+
+  return array(
+    select row(
+      outcome.job_id, outcome.lease_token, outcome.status, tickwork.without(outcome.error_code, hidden.values),
+      tickwork.without(outcome.error_message, hidden.values),
+      tickwork.redact(outcome.error, '{}', row('{}', hidden.values)::tickwork.redaction, 0), outcome.is_retryable,
+      outcome.delay_seconds, outcome.pid, outcome.exit_code, tickwork.without(outcome.stdout_tail, hidden.values),
+      tickwork.without(outcome.stderr_tail, hidden.values), tickwork.without(outcome.logs, hidden.values),
+      tickwork.without(outcome.exception, hidden.values)
+    )::tickwork.outcome
+    from unnest(without_hidden.outcomes) with ordinality as outcome
+    cross join lateral (select tickwork.hidden_values(outcome.job_id) offset 0) as hidden(values)
+    order by outcome.ordinality
+  );
+end
+$$;
+
+comment on function tickwork.without_hidden is
+  'How the attempts ended, without the redacted values of their jobs in errors and logs.';

@@ -84,7 +84,8 @@ begin
     from jsonb_to_recordset(enqueue_follow_ups.outcomes) as outcome(job_id uuid, follow_ups jsonb)
     cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
     cross join lateral tickwork.requests_from(
-      outcome.follow_ups, jobs.tenant_id, 'system', jobs.id::text, jobs.correlation_id
+      outcome.follow_ups, jobs.tenant_id, 'system', jobs.id::text, jobs.correlation_id,
+      tickwork.trace_of(jobs.id, jobs.traceparent)
     ) as requests(jobs)
     cross join lateral (
       select requests.jobs[number]
@@ -193,6 +194,7 @@ create function public.fail_job(
   retryable boolean default true,
   retry_after_seconds double precision default null,
   logs text default null,
+  pid integer default null,
   exit_code integer default null,
   stdout_tail text default null,
   stderr_tail text default null,
@@ -205,7 +207,8 @@ return tickwork.settle_one(jsonb_build_object(
   'job_id', job_id, 'lease_token', lease_token, 'status', 'failed',
   'error', error, 'retryable', coalesce(retryable, true),
   'retry_after_seconds', retry_after_seconds, 'logs', logs,
-  'exit_code', exit_code, 'stdout_tail', stdout_tail, 'stderr_tail', stderr_tail, 'exception', exception
+  'pid', pid, 'exit_code', exit_code, 'stdout_tail', stdout_tail, 'stderr_tail', stderr_tail,
+  'exception', exception
 ));
 
 comment on function public.fail_job is

@@ -1,6 +1,6 @@
 -- What a handler writes is committed with the completion of its job, under its lease, and for its tenant only.
 
-create function tickwork.hold_job(job_id uuid, lease_token uuid)
+create function tickwork.hold_job(job_id uuid, lease_token uuid, traceparent text)
 returns void
 language plpgsql
 volatile
@@ -21,19 +21,30 @@ begin
 
   perform
     set_config('tickwork.job_id', hold_job.job_id::text, true),
-    set_config('tickwork.lease_token', hold_job.lease_token::text, true);
+    set_config('tickwork.lease_token', hold_job.lease_token::text, true),
+    set_config('tickwork.traceparent', hold_job.traceparent, true);
 end
 $$;
 
-create function public.hold_job(job_id uuid, lease_token uuid)
+create function public.hold_job(job_id uuid, lease_token uuid, traceparent text default null)
 returns void
 language sql
 volatile
-return tickwork.hold_job(job_id, lease_token);
+return tickwork.hold_job(job_id, lease_token, traceparent);
 
 comment on function public.hold_job is
   'running -> running. Until the end of the transaction nobody else can settle the job, and the worker may access the '
-  'rows of its tenant. Raises TWLSE.';
+  'rows of its tenant. Events that are emitted continue the trace of traceparent, if it is valid, else that of the '
+  'job. Raises TWLSE.';
+
+create function tickwork.held_job()
+returns uuid
+language sql
+stable
+return nullif(current_setting('tickwork.job_id', true), '')::uuid;
+
+comment on function tickwork.held_job is
+  'The job that hold_job has named in this transaction, or null. Whether it is held is checked by held_tenant.';
 
 create function tickwork.held_tenant()
 returns uuid

@@ -30,7 +30,7 @@ begin
       format(
         '%s stopped renewing the lease: it crashed, hung or lost its connection', coalesce(jobs.worker_id, 'Its worker')
       ),
-      null, true, 0, null, null, null, null, null
+      null, true, 0, null, null, null, null, null, null
     )::tickwork.outcome order by lapsed.job_id)
   into expired.ids, expired.tokens, expired.are_done, expired.given
   from (
@@ -216,6 +216,7 @@ set search_path = ''
 as $$
 begin
   perform tickwork.check_state(new.status, new.lease_expires_at, new.finished_at);
+  perform tickwork.redact_edit(old, new);
 
   if (new.family, new.type) <> (old.family, old.type) then
     perform tickwork.add_family_type(new.family, new.type);
@@ -223,6 +224,8 @@ begin
 
   if old.status = 'queued' then
     perform tickwork.unfile_jobs(array[tickwork.filed(old)]);
+  elsif old.finished_at is not null and new.finished_at is null then
+    perform tickwork.count_early(array[tickwork.state_of(old)], false);
   end if;
 
   delete from tickwork.leases where leases.job_id = old.id and new.status <> 'running';
@@ -260,7 +263,7 @@ $$;
 create trigger note_edit
 after update of
   tenant_id, type, family, lane, status, priority, run_at, attempts, max_attempts, dedupe_key, lease_expires_at,
-  lease_seconds, finished_at, after, after_when, ready_at
+  lease_seconds, finished_at, after, after_when, ready_at, payload, result
 on public.jobs
 for each row
 when (current_user <> 'tickwork_owner')

@@ -16,13 +16,33 @@ create type tickwork.job_filter as (
   after_id uuid,
   oldest_first boolean,
   correlation_id text,
+  payload jsonb,
+  error_message text,
   after_at timestamptz,
   tenant_ids uuid[]
 );
 
 comment on type tickwork.job_filter is
-  'The conditions that jobs must meet; null matches everything. Callers pass the fields up to '
-  'correlation_id, resolve_filter adds the others.';
+  'The conditions that jobs must meet; null matches everything. payload is a part of theirs, error_message what '
+  'normalised_error makes of theirs. Callers pass the fields up to error_message, resolve_filter adds the others.';
+
+create function tickwork.normalised_error(message text)
+returns text
+language sql
+immutable
+parallel safe
+return regexp_replace(
+  regexp_replace(
+    left(message, 500),
+    '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|''[^'']*''|"[^"]*"|0x[0-9a-fA-F]+',
+    '…',
+    'g'
+  ),
+  '[0-9]+([.,:][0-9]+)*', '#', 'g'
+);
+
+comment on function tickwork.normalised_error is
+  'A message without what differs from job to job: ids, quoted text and numbers.';
 
 create function tickwork.new_filter(
   tenant_id uuid,
@@ -46,7 +66,7 @@ language sql
 immutable
 return row(
   tenant_id, family, type, status, lane, error_code, created_after, created_before, source, key_starts_with,
-  finished_after, finished_before, after_id, oldest_first, correlation_id, null, null
+  finished_after, finished_before, after_id, oldest_first, correlation_id, null, null, null, null
 )::tickwork.job_filter;
 
 create function tickwork.resolve_filter(wanted tickwork.job_filter)
@@ -62,7 +82,7 @@ begin
 
   wanted.tenant_ids := case
     when wanted.tenant_id is not null then array(select wanted.tenant_id where tickwork.may_act_for(wanted.tenant_id))
-    when not tickwork.caller_is_service() and not tickwork.caller_is_platform_admin() then
+    when not tickwork.caller_is_service() and not tickwork.caller_reads_all() then
       array(select tickwork.caller_tenants())
   end;
   wanted.key_starts_with := nullif(wanted.key_starts_with, '');
@@ -136,7 +156,7 @@ as
 select
   unsuccessful.job_id as id, unsuccessful.tenant_id, unsuccessful.family, unsuccessful.type, unsuccessful.status,
   unsuccessful.error_code, unsuccessful.created_at, unsuccessful.finished_at, jobs.lane, jobs.source,
-  jobs.idempotency_key, jobs.dedupe_key, jobs.correlation_id
+  jobs.idempotency_key, jobs.dedupe_key, jobs.correlation_id, jobs.payload, jobs.error_message
 from tickwork.unsuccessful
 join public.jobs on jobs.id = unsuccessful.job_id;
 

@@ -11,7 +11,7 @@ declare
   -- If very many jobs are queued, so are most of the newest; but not most of the oldest, or of those with an error.
   reads_all constant boolean := (wanted).status = 'running'
     or (wanted).oldest_first
-    or num_nonnulls((wanted).lane, (wanted).source, (wanted).error_code) > 0;
+    or num_nonnulls((wanted).lane, (wanted).source, (wanted).error_code, (wanted).error_message) > 0;
   ids uuid[];
   is_unsuccessful boolean;
   part text;
@@ -32,7 +32,7 @@ begin
   end if;
 
   is_unsuccessful := ids is null and case
-    when (wanted).status is null then (wanted).error_code is not null
+    when (wanted).status is null then num_nonnulls((wanted).error_code, (wanted).error_message) > 0
     else (wanted).status in ('failed', 'dead', 'cancelled')
   end;
   part := case
@@ -193,6 +193,8 @@ begin
             and (($1).source is null or jobs.source = ($1).source)
             and (($1).error_code is null or jobs.error_code = ($1).error_code)
             and (($1).correlation_id is null or jobs.correlation_id = ($1).correlation_id)
+            and (($1).payload is null or jobs.payload @> ($1).payload)
+            and (($1).error_message is null or tickwork.normalised_error(jobs.error_message) = ($1).error_message)
             and (($1).created_after is null or jobs.created_at >= ($1).created_after)
             and (($1).created_before is null or jobs.created_at < ($1).created_before)
             and (($1).finished_after is null or jobs.finished_at >= ($1).finished_after)

@@ -144,6 +144,8 @@ declare
 begin
   if (changing[1]).status = 'queued' then
     perform tickwork.unfile_jobs(array(select tickwork.filed(job) from unnest(changing) as job));
+  else
+    perform tickwork.count_early(array(select tickwork.state_of(job) from unnest(changing) as job), false);
   end if;
 
   update public.jobs

@@ -18,6 +18,7 @@ declare
     change_job.verb, change_job.run_at, change_job.max_attempts, change_job.reason
   );
   job public.jobs;
+  before jsonb;
 begin
   perform tickwork.wait_for_disk();
 
@@ -53,15 +54,31 @@ begin
       using errcode = 'TWDUP', hint = 'Wait for the other job to end, or cancel it.';
   end if;
 
+  before := tickwork.audited_part(job);
   perform tickwork.apply_change(change, array[job]);
 
   select * into job
   from public.jobs
   where jobs.id = job.id;
 
+  perform tickwork.note_audit(
+    'jobs.' || change.verb, job.tenant_id, 'jobs ' || job.id, before, tickwork.audited_part(job),
+    detail => change_job.reason
+  );
   return job;
 end
 $$;
+
+create function tickwork.audited_part(job public.jobs)
+returns jsonb
+language sql
+immutable
+return jsonb_build_object(
+  'status', (job).status, 'run_at', (job).run_at, 'max_attempts', (job).max_attempts,
+  'cancel_requested_at', (job).cancel_requested_at
+);
+
+comment on function tickwork.audited_part is 'What people can change of a job.';
 
 create function tickwork.raise_no_job(job_id uuid)
 returns void
@@ -119,8 +136,8 @@ return tickwork.change_job('retried', job_id, run_at, max_attempts);
 
 comment on function public.retry_job is
   'failed, dead, cancelled -> queued, due at run_at or else at once, unless it was scheduled for later: then it keeps '
-  'its time. With max_attempts further attempts, or else as many as its type allows. For admins. Raises '
-  'TWJOB, TWADM, TWSTA, TWDUP, TWRUN, TWATT.';
+  'its time. With max_attempts further attempts, or else as many as its type allows. Stored steps are kept: it '
+  'continues after them. For admins. Raises TWJOB, TWADM, TWSTA, TWDUP, TWRUN, TWATT.';
 
 create function public.reschedule_job(job_id uuid, run_at timestamptz)
 returns public.jobs

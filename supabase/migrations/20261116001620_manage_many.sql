@@ -6,6 +6,68 @@ create type tickwork.changed_jobs as (
   has_more boolean
 );
 
+create function tickwork.change_matching(
+  verb text,
+  wanted tickwork.job_filter,
+  max_jobs integer,
+  run_at timestamptz default null,
+  max_attempts integer default null
+)
+returns tickwork.changed_jobs
+language plpgsql
+volatile
+as $$
+declare
+  change tickwork.change := tickwork.new_change(
+    change_matching.verb, change_matching.run_at, change_matching.max_attempts, null
+  );
+  changed integer := 0;
+  now_changed integer;
+  status text;
+  page tickwork.job_filter;
+  ids uuid[];
+  locked public.jobs[];
+  last_id uuid;
+begin
+  perform tickwork.check_change(change, wanted, change_matching.max_jobs);
+  perform tickwork.wait_for_disk();
+
+  foreach status in array
+    case when (wanted).status is null then change.default_statuses else array[(wanted).status] end
+  loop
+    page := tickwork.resolve_filter(wanted);
+    page.status := status;
+    page.oldest_first := change.verb = 'retried';
+
+    loop
+      -- Jobs that cannot be changed are skipped a thousand at a time, however few are asked for.
+      ids := tickwork.find_jobs(page, greatest(change_matching.max_jobs - changed, 1000));
+      exit when ids = '{}';
+
+      if changed = change_matching.max_jobs then
+        return row(changed, true)::tickwork.changed_jobs;
+      end if;
+
+      locked := tickwork.lock_jobs(ids, status, change.verb, change_matching.max_jobs - changed);
+      -- There may be more after the last one that was changed.
+      last_id := case
+        when cardinality(locked) = change_matching.max_jobs - changed then (locked[cardinality(locked)]).id
+        else ids[cardinality(ids)]
+      end;
+      now_changed := tickwork.apply_change(change, locked);
+      changed := changed + now_changed;
+      change.run_at := change.run_at + change.step * now_changed;
+
+      select jobs.created_at, jobs.id into page.after_at, page.after_id
+      from public.jobs
+      where jobs.id = last_id;
+    end loop;
+  end loop;
+
+  return row(changed, false)::tickwork.changed_jobs;
+end
+$$;
+
 create function tickwork.change_jobs(
   verb text,
   wanted tickwork.job_filter,
@@ -20,51 +82,21 @@ security definer -- members may not update jobs directly
 set search_path = ''
 as $$
 declare
-  change tickwork.change := tickwork.new_change(change_jobs.verb, change_jobs.run_at, change_jobs.max_attempts, null);
-  changed integer := 0;
-  now_changed integer;
-  status text;
-  page tickwork.job_filter;
-  ids uuid[];
-  locked public.jobs[];
-  last_id uuid;
+  done constant tickwork.changed_jobs := tickwork.change_matching(
+    change_jobs.verb, wanted, change_jobs.max_jobs, change_jobs.run_at, change_jobs.max_attempts
+  );
+  resolved constant tickwork.job_filter := tickwork.resolve_filter(wanted);
 begin
-  perform tickwork.check_change(change, wanted, change_jobs.max_jobs);
-  perform tickwork.wait_for_disk();
+  if done.changed > 0 then
+    perform tickwork.note_audit(
+      'jobs.' || change_jobs.verb,
+      case when cardinality(resolved.tenant_ids) = 1 then resolved.tenant_ids[1] end,
+      done.changed || ' jobs',
+      after => jsonb_strip_nulls(to_jsonb(wanted)) || jsonb_build_object('changed', done.changed)
+    );
+  end if;
 
-  foreach status in array
-    case when (wanted).status is null then change.default_statuses else array[(wanted).status] end
-  loop
-    page := tickwork.resolve_filter(wanted);
-    page.status := status;
-    page.oldest_first := change.verb = 'retried';
-
-    loop
-      -- Jobs that cannot be changed are skipped a thousand at a time, however few are asked for.
-      ids := tickwork.find_jobs(page, greatest(change_jobs.max_jobs - changed, 1000));
-      exit when ids = '{}';
-
-      if changed = change_jobs.max_jobs then
-        return row(changed, true)::tickwork.changed_jobs;
-      end if;
-
-      locked := tickwork.lock_jobs(ids, status, change.verb, change_jobs.max_jobs - changed);
-      -- There may be more after the last one that was changed.
-      last_id := case
-        when cardinality(locked) = change_jobs.max_jobs - changed then (locked[cardinality(locked)]).id
-        else ids[cardinality(ids)]
-      end;
-      now_changed := tickwork.apply_change(change, locked);
-      changed := changed + now_changed;
-      change.run_at := change.run_at + change.step * now_changed;
-
-      select jobs.created_at, jobs.id into page.after_at, page.after_id
-      from public.jobs
-      where jobs.id = last_id;
-    end loop;
-  end loop;
-
-  return row(changed, false)::tickwork.changed_jobs;
+  return done;
 end
 $$;
 
@@ -98,7 +130,10 @@ begin
     select
     from tickwork.resolve_filter(wanted) as resolved
     left join lateral unnest(resolved.tenant_ids) as tenant(id) on true
-    where resolved.tenant_ids is null or tickwork.may_manage(tenant.id)
+    where case
+      when resolved.tenant_ids is null then tickwork.caller_may_do_all()
+      else tickwork.may_manage(tenant.id)
+    end
   ) then
     raise exception 'tenant_id: only admins of a tenant may do that to its jobs'
       using errcode = 'TWADM', hint = 'Ask an admin or owner of the tenant.';

@@ -18,9 +18,11 @@ begin
   end if;
 
   if scope_of.tenant_id is not null then
-    perform tickwork.check_caller(scope_of.tenant_id);
+    perform tickwork.check_manager(scope_of.tenant_id);
     return paused_scope;
   end if;
+
+  perform tickwork.check_platform_admin('pause and resume families and types');
 
   known := array(
     select distinct case when scope_of.family is null then job_types.key else job_types.family end
@@ -48,9 +50,10 @@ end
 $$;
 
 comment on function tickwork.scope_of is
-  'The name of a pause of one of them. Raises TWARG, TWTYP or TWTNT, with a hint that lists what exists.';
+  'The name of a pause of one of them that the caller may set. Raises TWARG, TWTYP or TWTNT, with a hint that lists '
+  'what exists, TWMEM, TWADM.';
 
-create function tickwork.follow_pauses()
+create function tickwork.follow_pauses(changed text default null)
 returns void
 language sql
 volatile
@@ -61,7 +64,11 @@ as $$
     select
     from tickwork.pauses
     where pauses.scope in ('family ' || family_types.family, 'type ' || family_types.type)
-  );
+  )
+    and (
+      follow_pauses.changed is null
+      or follow_pauses.changed in ('family ' || family_types.family, 'type ' || family_types.type)
+    );
 
   update tickwork.tenants
   set is_paused = not tenants.is_paused
@@ -69,10 +76,12 @@ as $$
     select
     from tickwork.pauses
     where pauses.scope = 'tenant ' || tenants.tenant_id
-  );
+  )
+    and (follow_pauses.changed is null or follow_pauses.changed = 'tenant ' || tenants.tenant_id);
 $$;
 
-comment on function tickwork.follow_pauses is 'Makes claims skip what is paused now.';
+comment on function tickwork.follow_pauses is
+  'Makes claims skip what is paused now: all of it, or what has that scope.';
 
 create function tickwork.pause_jobs(family text, type text, tenant_id uuid, reason text)
 returns void
@@ -81,18 +90,17 @@ volatile
 security definer -- nobody may write pauses
 set search_path = ''
 as $$
+declare
+  chosen constant text := tickwork.scope_of(pause_jobs.family, pause_jobs.type, pause_jobs.tenant_id);
 begin
   perform tickwork.wait_for_disk();
 
   insert into tickwork.pauses (scope, reason)
-  values (
-    tickwork.scope_of(pause_jobs.family, pause_jobs.type, pause_jobs.tenant_id),
-    coalesce(left(pause_jobs.reason, 500), '')
-  )
+  values (chosen, coalesce(left(pause_jobs.reason, 500), ''))
   on conflict (scope) do update
   set reason = excluded.reason;
 
-  perform tickwork.follow_pauses();
+  perform tickwork.follow_pauses(chosen);
 end
 $$;
 
@@ -109,7 +117,8 @@ return tickwork.pause_jobs(family, type, tenant_id, reason);
 
 comment on function public.pause_jobs is
   'queued -> queued. No job of the family, the type or the tenant starts until resume_jobs is called; running jobs '
-  'continue. Pausing again only changes the reason. Raises TWARG (also for an unknown family), TWTYP, TWTNT.';
+  'continue. Pausing again only changes the reason. A tenant is paused by its admins, families and types by platform '
+  'admins. Raises TWARG (also for an unknown family), TWTYP, TWTNT, TWMEM, TWADM.';
 
 create function tickwork.resume_jobs(family text, type text, tenant_id uuid)
 returns void
@@ -118,13 +127,15 @@ volatile
 security definer -- nobody may write pauses
 set search_path = ''
 as $$
+declare
+  chosen constant text := tickwork.scope_of(resume_jobs.family, resume_jobs.type, resume_jobs.tenant_id);
 begin
   perform tickwork.wait_for_disk();
 
   delete from tickwork.pauses
-  where pauses.scope = tickwork.scope_of(resume_jobs.family, resume_jobs.type, resume_jobs.tenant_id);
+  where pauses.scope = chosen;
 
-  perform tickwork.follow_pauses();
+  perform tickwork.follow_pauses(chosen);
 
   perform pg_notify('tickwork', resumed.family)
   from (
@@ -143,8 +154,8 @@ volatile
 return tickwork.resume_jobs(family, type, tenant_id);
 
 comment on function public.resume_jobs is
-  'queued -> queued. Ends a pause, even of a type that no longer exists; does nothing if there is no pause. Raises '
-  'TWARG, TWTYP, TWTNT.';
+  'queued -> queued. Ends a pause, even of a type that no longer exists; does nothing if there is no pause. For '
+  'those who may pause it. Raises TWARG, TWTYP, TWTNT, TWMEM, TWADM.';
 
 create function tickwork.list_holds()
 returns table (scope text, held_until timestamptz, reason text, created_at timestamptz, waiting integer)
@@ -156,7 +167,8 @@ as $$
   -- Above a hundred the exact number does not matter.
   select
     pauses.scope, null, pauses.reason, pauses.created_at,
-    (
+    -- How many jobs others have is for those who see them.
+    case when pauses.scope like 'tenant %' or (select tickwork.may_act_for(null)) then (
       select count(*)::integer
       from (
         select
@@ -167,8 +179,10 @@ as $$
           )
         limit 100
       ) as behind
-    )
+    ) end
   from tickwork.pauses
+  where pauses.scope not like 'tenant %'
+    or tickwork.may_act_for(substring(pauses.scope from 8)::uuid)
   union all
   select
     'tenant ' || lane_rules.tenant_id || ' family ' || lane_rules.family || ' lane ' || lane_rules.lane,
@@ -188,6 +202,7 @@ as $$
     )
   from tickwork.lane_rules
   where lane_rules.held_until > clock_timestamp()
+    and tickwork.may_act_for(lane_rules.tenant_id)
   order by 1;
 $$;
 
@@ -199,4 +214,4 @@ return tickwork.list_holds();
 
 comment on function public.list_holds is
   'Reads what is paused and held, until when (null means until somebody ends it), since when and why, and how many due '
-  'jobs are waiting behind it, counted up to 100.';
+  'jobs are waiting behind it, counted up to 100; behind a family or a type only for those who see every tenant.';

@@ -60,9 +60,9 @@ comment on function tickwork.follow_lane_rule is
   'Keeps as many jobs of the lane in waiting as its rule currently allows, and parks the others.';
 
 
--- For families, and for the public verbs.
+-- For families, and for the verbs.
 
-create function tickwork.hold_lane(family text, tenant_id uuid, lane text, held_until timestamptz, reason text)
+create function tickwork.set_hold(family text, tenant_id uuid, lane text, held_until timestamptz, reason text)
 returns void
 language plpgsql
 volatile
@@ -70,31 +70,31 @@ security definer -- nobody may write lane rules
 set search_path = ''
 as $$
 begin
-  if hold_lane.held_until is null then
+  if set_hold.held_until is null then
     raise exception 'held_until: must be a point in time'
       using errcode = 'TWRUN', hint = 'Pass infinity to hold the lane until release_lane is called.';
   end if;
 
-  perform tickwork.add_lane_rule(hold_lane.family, hold_lane.tenant_id, hold_lane.lane);
+  perform tickwork.add_lane_rule(set_hold.family, set_hold.tenant_id, set_hold.lane);
 
   update tickwork.lane_rules
   set
-    held_until = hold_lane.held_until,
-    reason = coalesce(left(hold_lane.reason, 500), ''),
+    held_until = set_hold.held_until,
+    reason = coalesce(left(set_hold.reason, 500), ''),
     -- An expired hold was a different one.
     held_since = case
       when lane_rules.held_until > clock_timestamp() then lane_rules.held_since
       else clock_timestamp()
     end
-  where lane_rules.tenant_id = hold_lane.tenant_id
-    and lane_rules.family = hold_lane.family
-    and lane_rules.lane = hold_lane.lane;
+  where lane_rules.tenant_id = set_hold.tenant_id
+    and lane_rules.family = set_hold.family
+    and lane_rules.lane = set_hold.lane;
 
-  perform tickwork.follow_lane_rule(hold_lane.family, hold_lane.tenant_id, hold_lane.lane);
+  perform tickwork.follow_lane_rule(set_hold.family, set_hold.tenant_id, set_hold.lane);
 end
 $$;
 
-create function tickwork.release_lane(family text, tenant_id uuid, lane text)
+create function tickwork.end_hold(family text, tenant_id uuid, lane text)
 returns void
 language plpgsql
 volatile
@@ -104,16 +104,16 @@ as $$
 begin
   update tickwork.lane_rules
   set held_until = null
-  where lane_rules.tenant_id = release_lane.tenant_id
-    and lane_rules.family = release_lane.family
-    and lane_rules.lane = release_lane.lane;
+  where lane_rules.tenant_id = end_hold.tenant_id
+    and lane_rules.family = end_hold.family
+    and lane_rules.lane = end_hold.lane;
 
-  perform tickwork.follow_lane_rule(release_lane.family, release_lane.tenant_id, release_lane.lane);
-  perform pg_notify('tickwork', release_lane.family);
+  perform tickwork.follow_lane_rule(end_hold.family, end_hold.tenant_id, end_hold.lane);
+  perform pg_notify('tickwork', end_hold.family);
 end
 $$;
 
-create function tickwork.limit_lane(
+create function tickwork.set_limits(
   family text,
   tenant_id uuid,
   lane text,
@@ -127,28 +127,28 @@ security definer -- nobody may write lane rules
 set search_path = ''
 as $$
 begin
-  if least(limit_lane.max_running, limit_lane.starts_per_minute) < 1 then
+  if least(set_limits.max_running, set_limits.starts_per_minute) < 1 then
     raise exception 'max_running and starts_per_minute must be 1 or more'
       using errcode = 'TWARG', hint = 'Leave a limit out to lift it; hold_lane stops a lane.';
   end if;
 
-  if num_nonnulls(limit_lane.max_running, limit_lane.starts_per_minute) > 0 then
-    perform tickwork.add_lane_rule(limit_lane.family, limit_lane.tenant_id, limit_lane.lane);
+  if num_nonnulls(set_limits.max_running, set_limits.starts_per_minute) > 0 then
+    perform tickwork.add_lane_rule(set_limits.family, set_limits.tenant_id, set_limits.lane);
   end if;
 
   update tickwork.lane_rules
   set
-    max_running = limit_lane.max_running,
-    starts_per_minute = limit_lane.starts_per_minute
-  where lane_rules.tenant_id = limit_lane.tenant_id
-    and lane_rules.family = limit_lane.family
-    and lane_rules.lane = limit_lane.lane;
+    max_running = set_limits.max_running,
+    starts_per_minute = set_limits.starts_per_minute
+  where lane_rules.tenant_id = set_limits.tenant_id
+    and lane_rules.family = set_limits.family
+    and lane_rules.lane = set_limits.lane;
 
-  perform tickwork.follow_lane_rule(limit_lane.family, limit_lane.tenant_id, limit_lane.lane);
+  perform tickwork.follow_lane_rule(set_limits.family, set_limits.tenant_id, set_limits.lane);
 end
 $$;
 
-comment on function tickwork.limit_lane is
+comment on function tickwork.set_limits is
   'queued -> queued. Sets the limits of a lane; null removes one. Raises TWARG, TWLAN.';
 
 create function tickwork.lock_jobs_of_lane(family text, tenant_id uuid, lane text, place text)

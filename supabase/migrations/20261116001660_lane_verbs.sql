@@ -1,11 +1,9 @@
--- The verbs for lanes, for the operator and for workers.
+-- The verbs for lanes, for those who manage the tenant and for workers.
 
 create function tickwork.check_lane(family text, tenant_id uuid, lane text)
 returns void
 language plpgsql
 volatile
-security definer -- must be able to tell an unknown tenant from a known one
-set search_path = ''
 as $$
 begin
   if coalesce(check_lane.family, '') = '' then
@@ -13,8 +11,27 @@ begin
       using errcode = 'TWARG', hint = 'A lane belongs to a family and a tenant.';
   end if;
 
-  perform tickwork.check_caller(check_lane.tenant_id);
+  perform tickwork.check_manager(check_lane.tenant_id);
   perform tickwork.check_key('lane', coalesce(check_lane.lane, ''));
+end
+$$;
+
+create function tickwork.hold_lane(family text, tenant_id uuid, lane text, held_until timestamptz, reason text)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may write lane rules
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_lane(hold_lane.family, hold_lane.tenant_id, hold_lane.lane);
+  perform tickwork.set_hold(
+    hold_lane.family, hold_lane.tenant_id, hold_lane.lane, hold_lane.held_until, hold_lane.reason
+  );
+  perform tickwork.note_audit(
+    'lanes.held', hold_lane.tenant_id, 'lanes ' || hold_lane.family || ' ' || hold_lane.lane,
+    after => jsonb_build_object('held_until', hold_lane.held_until, 'reason', hold_lane.reason)
+  );
 end
 $$;
 
@@ -28,14 +45,12 @@ create function public.hold_lane(
 returns void
 language sql
 volatile
-begin atomic
-  select tickwork.check_lane(family, tenant_id, lane);
-  select tickwork.hold_lane(family, tenant_id, lane, held_until, reason);
-end;
+return tickwork.hold_lane(family, tenant_id, lane, held_until, reason);
 
 comment on function public.hold_lane is
   'queued -> queued. No job of the lane starts before that time. No attempts are used up, and explain_job tells why '
-  'the jobs are waiting. A second hold replaces the first. Raises TWARG, TWKEY, TWBIG, TWRUN, TWTNT, TWLAN.';
+  'the jobs are waiting. A second hold replaces the first. For admins. Raises TWARG, TWKEY, TWBIG, TWRUN, TWTNT, '
+  'TWMEM, TWADM, TWLAN.';
 
 create function tickwork.hold_lane_of_job(job_id uuid, lease_token uuid, delay_seconds double precision, reason text)
 returns void
@@ -73,7 +88,7 @@ begin
     and lane_rules.lane = lease.lane
   for no key update;
 
-  perform tickwork.hold_lane(
+  perform tickwork.set_hold(
     lease.family, lease.tenant_id, lease.lane, greatest(until, longer), hold_lane_of_job.reason
   );
 end
@@ -94,17 +109,62 @@ comment on function public.hold_lane_of_job is
   'running -> running. For a worker whose job has found out that the whole lane has to wait: like hold_lane, for '
   'delay_seconds. A longer hold stays. Raises TWLSE, TWARG, TWLAN.';
 
+create function tickwork.release_lane(family text, tenant_id uuid, lane text)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may write lane rules
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_lane(release_lane.family, release_lane.tenant_id, release_lane.lane);
+  perform tickwork.end_hold(
+    release_lane.family, release_lane.tenant_id, release_lane.lane
+  );
+  perform tickwork.note_audit(
+    'lanes.released', release_lane.tenant_id, 'lanes ' || release_lane.family || ' ' || release_lane.lane
+  );
+end
+$$;
+
 create function public.release_lane(family text, tenant_id uuid, lane text)
 returns void
 language sql
 volatile
-begin atomic
-  select tickwork.check_lane(family, tenant_id, lane);
-  select tickwork.release_lane(family, tenant_id, lane);
-end;
+return tickwork.release_lane(family, tenant_id, lane);
 
 comment on function public.release_lane is
-  'queued -> queued. Ends a hold; does nothing if the lane is not held. Raises TWARG, TWKEY, TWBIG, TWTNT.';
+  'queued -> queued. Ends a hold; does nothing if the lane is not held. For admins. Raises TWARG, TWKEY, TWBIG, '
+  'TWTNT, TWMEM, TWADM.';
+
+create function tickwork.limit_lane(
+  family text, tenant_id uuid, lane text, max_running integer, starts_per_minute integer
+)
+returns void
+language plpgsql
+volatile
+security definer -- nobody may write lane rules
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_lane(limit_lane.family, limit_lane.tenant_id, limit_lane.lane);
+
+  -- How many run at once is what these rely on.
+  if limit_lane.lane ~ '^(connector|endpoint):' then
+    perform tickwork.check_platform_admin('limit the lanes of connectors and endpoints');
+  end if;
+
+  perform tickwork.set_limits(
+    limit_lane.family, limit_lane.tenant_id, limit_lane.lane, limit_lane.max_running, limit_lane.starts_per_minute
+  );
+  perform tickwork.note_audit(
+    'lanes.limited', limit_lane.tenant_id, 'lanes ' || limit_lane.family || ' ' || limit_lane.lane,
+    after => jsonb_build_object(
+      'max_running', limit_lane.max_running, 'starts_per_minute', limit_lane.starts_per_minute
+    )
+  );
+end
+$$;
 
 create function public.limit_lane(
   family text,
@@ -116,11 +176,9 @@ create function public.limit_lane(
 returns void
 language sql
 volatile
-begin atomic
-  select tickwork.check_lane(family, tenant_id, lane);
-  select tickwork.limit_lane(family, tenant_id, lane, max_running, starts_per_minute);
-end;
+return tickwork.limit_lane(family, tenant_id, lane, max_running, starts_per_minute);
 
 comment on function public.limit_lane is
   'queued -> queued. From now on at most max_running jobs of the lane run at once, and at most starts_per_minute start '
-  'per minute; null means no limit. Replaces earlier limits. Raises TWARG, TWKEY, TWBIG, TWTNT, TWLAN.';
+  'per minute; null means no limit. Replaces earlier limits. For admins. Raises TWARG, TWKEY, TWBIG, TWTNT, '
+  'TWMEM, TWADM, TWLAN.';

@@ -59,6 +59,32 @@ comment on function public.list_jobs is
 -- All jobs except the done ones are counted in small tables. For those, an index of jobs is enough, unless only some
 -- tenants are asked for, or a type has moved from one family to another.
 
+create function tickwork.count_others(tenant_ids uuid[])
+returns table (family text, type text, status text, jobs bigint, due bigint, oldest_due_at timestamptz)
+language plpgsql
+stable
+-- By index for one tenant, in one go for all of them.
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+  select
+    unfinished.family, unfinished.type, unfinished.status, count(*),
+    count(*) filter (where unfinished.run_at <= now()), min(unfinished.run_at) filter (where unfinished.run_at <= now())
+  from tickwork.unfinished
+  where count_others.tenant_ids is null or unfinished.tenant_id = any (count_others.tenant_ids)
+  group by 1, 2, 3
+  union all
+  select unsuccessful.family collate "C", unsuccessful.type collate "C", unsuccessful.status, count(*), 0, null
+  from tickwork.unsuccessful
+  where count_others.tenant_ids is null or unsuccessful.tenant_id = any (count_others.tenant_ids)
+  group by 1, 2, 3;
+end
+$$;
+
+comment on function tickwork.count_others is
+  'How many jobs of these tenants, or of all, are in each status but done.';
+
 create function tickwork.count_jobs(tenant_id uuid)
 returns table (family text, type text, status text, jobs bigint, due bigint, oldest_due_at timestamptz)
 language sql
@@ -74,19 +100,9 @@ as $$
       tickwork.new_filter(count_jobs.tenant_id, null, null, null, null, null, null, null)
     ) as resolved
   )
-  select
-    unfinished.family, unfinished.type, unfinished.status, count(*),
-    count(*) filter (where unfinished.run_at <= now()), min(unfinished.run_at) filter (where unfinished.run_at <= now())
-  from tickwork.unfinished
-  cross join seen
-  where seen.tenant_ids is null or unfinished.tenant_id = any (seen.tenant_ids)
-  group by 1, 2, 3
-  union all
-  select unsuccessful.family collate "C", unsuccessful.type collate "C", unsuccessful.status, count(*), 0, null
-  from tickwork.unsuccessful
-  cross join seen
-  where seen.tenant_ids is null or unsuccessful.tenant_id = any (seen.tenant_ids)
-  group by 1, 2, 3
+  select others.*
+  from seen
+  cross join lateral tickwork.count_others(seen.tenant_ids) as others
   union all
   select own.family collate "C", own.type collate "C", 'any', own.jobs, 0, null
   from seen

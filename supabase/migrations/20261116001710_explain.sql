@@ -37,6 +37,8 @@ begin
       end
     when job.status = 'queued' and job.after is not null and job.ready_at is null then
       tickwork.awaited_in_words(job)
+    when job.status = 'queued' and tickwork.wait_in_words(job) is not null then
+      tickwork.wait_in_words(job)
     when job.status = 'queued' and job.run_at > now_at and error is not null then format(
       'Attempt %s of %s ended with %s. The next one starts at %s.',
       job.attempts, job.max_attempts, error, job.run_at::timestamptz(0)
@@ -76,8 +78,8 @@ volatile
 return tickwork.explain_job(job_id);
 
 comment on function public.explain_job is
-  'Reads why a job is not running, in words: not due yet, waiting for other jobs, paused, held, at a limit, no worker '
-  'for its type, or waiting for its turn. Raises TWJOB.';
+  'Reads why a job is not running, in words: not due yet, waiting for other jobs, an event or a time, paused, held, at '
+  'a limit, no worker for its type, or waiting for its turn. Raises TWJOB.';
 
 create function tickwork.awaited_in_words(job public.jobs)
 returns text
@@ -100,6 +102,29 @@ as $$
 $$;
 
 comment on function tickwork.awaited_in_words is 'Which jobs a queued job still waits for, in words.';
+
+create function tickwork.wait_in_words(job public.jobs)
+returns text
+language sql
+volatile
+as $$
+  select format(
+    case
+      when waits.event_name is null then 'It waits until %2$s.'
+      else 'It waits for the event %1$s, until %2$s at the latest.'
+    end,
+    waits.event_name,
+    least(waits.ends_at, (job).run_at)::timestamptz(0)
+  )
+  from tickwork.waits
+  where waits.job_id = (job).id
+    and tickwork.is_waiting(job, waits)
+  order by waits.waited_at desc
+  limit 1;
+$$;
+
+comment on function tickwork.wait_in_words is
+  'Which event or time a queued job waits for in the middle of its work, in words; null if it does not.';
 
 create function tickwork.reason_in_words(reason text)
 returns text
@@ -195,6 +220,27 @@ $$;
 comment on function tickwork.obstacle is
   'What keeps a due job from being claimed, in words; null if it is only waiting for its turn.';
 
+create function tickwork.jobs_ahead(job public.jobs)
+returns bigint
+language sql
+volatile
+as $$
+  select count(*)
+  from (
+    select
+    from tickwork.family_types
+    join tickwork.waiting on waiting.family = family_types.family
+      and waiting.type = family_types.type
+      and waiting.tenant_number = tickwork.tenant_number_of((job).tenant_id)
+    where family_types.family = (job).family
+      and (waiting.priority, (job).run_at) > ((job).priority, waiting.run_at)
+    limit 1000
+  ) as earlier;
+$$;
+
+comment on function tickwork.jobs_ahead is
+  'How many due jobs of its tenant and family are before a queued job, counted up to 1000.';
+
 create function tickwork.turn_in_words(job public.jobs)
 returns text
 language sql
@@ -214,19 +260,7 @@ as $$
   )
   from (
     select
-      (
-        select count(*)
-        from (
-          select
-          from tickwork.family_types
-          join tickwork.waiting on waiting.family = family_types.family
-            and waiting.type = family_types.type
-            and waiting.tenant_number = tickwork.tenant_number_of((job).tenant_id)
-          where family_types.family = (job).family
-            and (waiting.priority, (job).run_at) > ((job).priority, waiting.run_at)
-          limit 1000
-        ) as earlier
-      ) as ahead,
+      tickwork.jobs_ahead(job) as ahead,
       (
         select count(*)
         from tickwork.leases

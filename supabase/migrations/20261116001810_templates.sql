@@ -66,6 +66,31 @@ comment on function tickwork.check_template is
   'Returns if a template is small enough, names only values that are known, and has defaults that are JSON. Raises '
   'TWTPL, TWBIG.';
 
+create function tickwork.check_template_secrets(template jsonb, job_type public.job_types)
+returns void
+language plpgsql
+immutable
+as $$
+begin
+  perform
+  from (
+    select tickwork.leaves_of(check_template_secrets.template)
+    except
+    select tickwork.leaves_of(tickwork.redacted_payload(check_template_secrets.template, job_type))
+  ) as hidden(value)
+  -- A placeholder, or the name of a secret, is not the secret.
+  where strpos(hidden.value, '{{') = 0;
+
+  if found then
+    raise exception 'payload_template: has a value that is redacted in jobs, but members read templates'
+      using errcode = 'TWTPL', hint = 'Let the handler read it, or list its name in not_redacted of the type.';
+  end if;
+end
+$$;
+
+comment on function tickwork.check_template_secrets is
+  'Returns if no value of a template would be redacted in the payload. Raises TWTPL.';
+
 create function tickwork.depth_of(value jsonb, deepest integer)
 returns integer
 language plpgsql

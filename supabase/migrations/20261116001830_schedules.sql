@@ -164,6 +164,7 @@ begin
   from public.job_types
   where job_types.key = (schedule).type;
 
+  perform tickwork.check_template_secrets((schedule).payload_template, job_type);
   perform tickwork.check_job(
     tickwork.new_job(
       (schedule).tenant_id, (schedule).type, tickwork.schedule_payload(schedule, clock_timestamp()),

@@ -101,7 +101,9 @@ begin
   perform tickwork.insert_jobs(array(
     select tickwork.new_job(
       fire.tenant_id, schedules.type, tickwork.schedule_payload(schedules, fire.nominal_at), schedules.priority,
-      fire.run_at, lane => schedules.lane, source => 'schedule', source_ref => schedules.id::text, id => fire.job_id
+      fire.run_at, lane => schedules.lane, source => 'schedule', source_ref => schedules.id::text, id => fire.job_id,
+      -- Of those that cron starts there is nothing to link to.
+      trace_link => case when fire.outcome in ('manual', 'backfilled') then tickwork.caller_traceparent() end
     )
     from unnest(start_fires.fires) as fire
     cross join lateral (select * from public.schedules where schedules.id = fire.schedule_id limit 1) as schedules

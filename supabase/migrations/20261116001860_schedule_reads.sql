@@ -90,3 +90,61 @@ $$;
 
 comment on function public.list_schedules is
   'Reads the schedules that the caller may see, each with its next time and what became of the last one.';
+
+create function public.get_schedule(schedule_id uuid)
+returns public.schedules
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  schedule public.schedules;
+begin
+  select * into schedule
+  from public.schedules
+  where schedules.id = get_schedule.schedule_id;
+
+  if not found then
+    raise exception 'schedule_id: there is no schedule %', coalesce(get_schedule.schedule_id::text, 'null')
+      using errcode = 'TWTRG', hint = 'list_schedules shows the schedules that you may see.';
+  end if;
+
+  return schedule;
+end
+$$;
+
+comment on function public.get_schedule is
+  'Reads a schedule with all its fields. Raises TWTRG.';
+
+create function public.list_schedule_fires(
+  schedule_id uuid,
+  nominal_before timestamptz default null,
+  max_rows integer default 50
+)
+returns table (
+  nominal_at timestamptz,
+  run_at timestamptz,
+  outcome text,
+  error text,
+  decided_at timestamptz,
+  job_id uuid,
+  job_status text
+)
+language sql
+stable
+set search_path = ''
+as $$
+  select
+    schedule_fires.nominal_at, schedule_fires.run_at, schedule_fires.outcome, schedule_fires.error,
+    schedule_fires.decided_at, schedule_fires.job_id,
+    (select jobs.status from public.jobs where jobs.id = schedule_fires.job_id)
+  from public.schedule_fires
+  where schedule_fires.schedule_id = list_schedule_fires.schedule_id
+    and schedule_fires.nominal_at < coalesce(list_schedule_fires.nominal_before, 'infinity')
+  order by schedule_fires.nominal_at desc
+  limit greatest(least(list_schedule_fires.max_rows, 1000), 0);
+$$;
+
+comment on function public.list_schedule_fires is
+  'Reads what became of the times of a schedule, the newest first. For the next page, pass the last nominal_at as '
+  'nominal_before. At most 1000 at a time.';

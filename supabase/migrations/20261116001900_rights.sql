@@ -16,7 +16,13 @@ begin
         select
         from aclexplode(coalesce(pg_proc.proacl, acldefault('f', pg_proc.proowner))) as entry
         where entry.grantee = 0
-      ) as is_open
+      ) as is_open,
+      exists (
+        select
+        from aclexplode(pg_proc.proacl) as entry
+        where entry.grantee = 'tickwork_owner'::regrole
+      ) as is_owners,
+      pg_proc.proowner = 'tickwork_owner'::regrole as is_owned
     from pg_catalog.pg_proc
     where pg_proc.pronamespace = 'tickwork'::regnamespace
   loop
@@ -25,9 +31,11 @@ begin
       execute format('revoke execute on function %s from public, anon, authenticated, service_role', routine.name);
     end if;
 
-    execute format('grant execute on function %s to tickwork_owner', routine.name);
+    if not routine.is_owners then
+      execute format('grant execute on function %s to tickwork_owner', routine.name);
+    end if;
 
-    if routine.prosecdef then
+    if routine.prosecdef and not routine.is_owned then
       execute format('alter function %s owner to tickwork_owner', routine.name);
     end if;
   end loop;
@@ -67,20 +75,35 @@ revoke execute on function tickwork.open_verbs from public, anon, authenticated,
 
 -- Functions that policies, constraints and verbs call as the user who reads or writes.
 grant execute on function
-  tickwork.caller_id, tickwork.caller_is_service, tickwork.caller_memberships, tickwork.caller_tenants,
-  tickwork.caller_is_platform_admin, tickwork.caller_may_do_all, tickwork.may_act_for, tickwork.new_job,
-  tickwork.new_filter, tickwork.spread_of
+  tickwork.caller_id, tickwork.caller_has_key, tickwork.caller_key_id, tickwork.key_tenant, tickwork.key_serves_all,
+  tickwork.caller_is_service, tickwork.caller_memberships, tickwork.caller_tenants,
+  tickwork.caller_is_platform_admin, tickwork.caller_reads_all, tickwork.caller_may_do_all, tickwork.caller_may_add,
+  tickwork.managed_tenants,
+  tickwork.may_act_for, tickwork.new_job, tickwork.new_filter, tickwork.spread_of
 to authenticated, service_role;
 
-grant execute on function tickwork.is_backoff, tickwork.are_keep_days to service_role;
+grant execute on function
+  tickwork.is_backoff, tickwork.are_keep_days, tickwork.are_redacted_paths, tickwork.are_names
+to service_role;
 
 -- Members: the jobs of their own tenants. The functions themselves check who is an admin.
 select tickwork.open_verbs('authenticated, service_role', array[
   'enqueue_job', 'cancel_job', 'retry_job', 'reschedule_job', 'bury_job', 'change_job', 'cancel_jobs', 'retry_jobs',
   'reschedule_jobs', 'change_jobs', 'list_jobs', 'queue_summary', 'count_jobs', 'explain_job', 'create_schedule',
   'change_schedule', 'pause_schedules', 'resume_schedules', 'run_schedule', 'backfill_schedule', 'delete_schedule',
-  'preview_schedule', 'list_schedules'
+  'preview_schedule', 'list_schedules', 'get_schedule', 'list_schedule_fires', 'create_api_key', 'list_api_keys',
+  'revoke_api_key', 'who_am_i', 'list_audit', 'note_refusal', 'use_sign_in_link', 'set_member', 'remove_member',
+  'enqueue_jobs', 'pause_jobs', 'resume_jobs', 'list_holds', 'hold_lane', 'release_lane', 'limit_lane', 'list_steps'
 ]);
+
+-- Workers that come with an API key. The functions themselves check its scope.
+select tickwork.open_verbs('authenticated, service_role', array[
+  'worker_claim_jobs', 'worker_heartbeat_job', 'worker_complete_job', 'worker_fail_job', 'worker_release_job',
+  'worker_settle_one', 'worker_settle_and_claim'
+]);
+
+-- People only: whoever sees what is redacted is known by name.
+select tickwork.open_verbs('authenticated', array['reveal_job']);
 
 -- Workers: the verbs that request a lease or need one.
 select tickwork.open_verbs('tickwork_worker, service_role', array[
@@ -88,10 +111,12 @@ select tickwork.open_verbs('tickwork_worker, service_role', array[
   'settle_one', 'settle_jobs', 'settle_and_claim', 'hold_job', 'held_tenant', 'hold_lane_of_job', 'raise_lease_lost'
 ]);
 
+-- Handlers that run in steps, for the job that they hold.
+select tickwork.open_verbs('tickwork_worker', array['read_held_steps', 'store_held_step', 'open_held_wait']);
+
 -- The application's backend and the operator.
 select tickwork.open_verbs('service_role', array[
-  'enqueue_jobs', 'pause_jobs', 'resume_jobs', 'list_holds', 'check_lane', 'hold_lane', 'release_lane', 'limit_lane',
-  'reap_expired_leases', 'rebuild_queue', 'purge_jobs'
+  'reap_expired_leases', 'rebuild_queue', 'purge_jobs', 'purge_audit', 'create_sign_in_link'
 ]);
 
 grant execute on function tickwork.enqueue_job, tickwork.held_tenant, tickwork.raise_lease_lost to tickwork_owner;

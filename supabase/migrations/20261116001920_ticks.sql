@@ -76,6 +76,9 @@ begin
   insert into tickwork.ticks (family, due_jobs, request_ids)
   values (tick.family, due, requests);
 
+  -- Last: it keeps others waiting who retry or delete jobs, and must wait for nobody.
+  perform tickwork.keep_figures();
+
   return due;
 end
 $$;

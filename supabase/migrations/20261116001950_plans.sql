@@ -20,15 +20,15 @@ begin
     where pg_proc.pronamespace = 'tickwork'::regnamespace
       and pg_proc.prosecdef
       and pg_proc.provolatile = 'v'
+      -- Those of earlier modules have them already.
+      and not coalesce('enable_bitmapscan=off' = any (pg_proc.proconfig), false)
   loop
-    execute format('alter function %s set enable_seqscan = off', verb);
-    execute format('alter function %s set enable_bitmapscan = off', verb);
-    execute format('alter function %s set enable_sort = off', verb);
-    execute format('alter function %s set enable_hashjoin = off', verb);
-    execute format('alter function %s set enable_mergejoin = off', verb);
-    execute format('alter function %s set plan_cache_mode = force_generic_plan', verb);
     -- Before Postgres 18, disabled plan types count as very expensive, and expensive plans are compiled, for 0.1 s.
-    execute format('alter function %s set jit = off', verb);
+    execute format(
+      'alter function %s set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off '
+      'set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan set jit = off',
+      verb
+    );
   end loop;
 end
 $$;

@@ -129,7 +129,7 @@ select tickwork.guard_table(
 grant insert (tenant_id, name, vault_path, mime_type, size, sha256) on public.documents to authenticated;
 
 -- The default of created_by calls it: null if a worker inserts the document.
-grant execute on function tickwork.caller_id to tickwork_worker;
+grant execute on function tickwork.caller_id, tickwork.caller_has_key, tickwork.caller_key_id to tickwork_worker;
 
 create function tickwork.lock_document_for_caller(document_id uuid)
 returns public.documents
@@ -151,6 +151,7 @@ begin
       using errcode = 'TWDOC', hint = 'document_overview shows the documents that you may see.';
   end if;
 
+  perform tickwork.check_caller(document.tenant_id, '{enqueue, operate}');
   return document;
 end
 $$;

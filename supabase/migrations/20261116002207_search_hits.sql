@@ -26,8 +26,12 @@ stable
 begin atomic
   select document_chunks.*
   from public.document_chunks
-  where document_chunks.tenant_id = chunks_of.tenant_id
-    and (chunks_of.document_id is null or document_chunks.document_id = chunks_of.document_id)
+  where (
+      -- Not by equality: where statistics are older than a tenant's documents, the planner would read all of them by
+      -- their key, while the words, which have the tenant's key, read no more than they find.
+      chunks_of.document_id is null and document_chunks.tenant_id is not distinct from chunks_of.tenant_id
+      or document_chunks.tenant_id = chunks_of.tenant_id and document_chunks.document_id = chunks_of.document_id
+    )
     and (
       chunks_of.doc_type is null
       or exists (
@@ -50,7 +54,8 @@ begin
   from (
     select document_chunks.document_id
     from public.document_chunks
-    where document_chunks.tenant_id = documents_with.tenant_id
+    -- Not by equality, as in chunks_of.
+    where document_chunks.tenant_id is not distinct from documents_with.tenant_id
       and document_chunks.search @@ documents_with.excluded
     limit 20000
   ) as found;
@@ -251,9 +256,15 @@ begin atomic
     tickwork.search_snippet(chunks.text, chunks.search, search_page.marks), page.rank, page.total
   from page
   join public.documents on documents.id = page.document_id
-  join public.document_chunks as chunks on chunks.tenant_id = search_page.tenant_id
-    and chunks.document_id = page.document_id
-    and chunks.chunk_index = page.chunk_index
+  -- One by one, whatever the statistics say: a join might read all chunks of the documents, or of the tenant.
+  cross join lateral (
+    select document_chunks.*
+    from public.document_chunks
+    where document_chunks.tenant_id = search_page.tenant_id
+      and document_chunks.document_id = page.document_id
+      and document_chunks.chunk_index = page.chunk_index
+    limit 1
+  ) as chunks
   order by page.rank_of_document desc, page.document_id, page.rank desc, page.chunk_index;
 end;
 

@@ -86,7 +86,8 @@ create table public.webhook_endpoints (
 );
 
 comment on table public.webhook_endpoints is
-  'Where events are posted. The operator and the application''s backend manage them; members may read them.';
+  'Where events are posted. Admins of the tenant, the operator and the application''s backend manage them; members may '
+  'read them.';
 comment on column public.webhook_endpoints.event_types is
   'Which events: exact types, or prefixes such as job.*; an empty list means all.';
 comment on column public.webhook_endpoints.header_prefix is
@@ -137,7 +138,7 @@ for each row execute function tickwork.count_endpoints();
 
 select tickwork.guard_table(
   'public.webhook_endpoints',
-  members => 'select', worker => 'select', service => 'select, insert, update, delete', queue => 'select, update'
+  members => 'select', worker => 'select', service => 'select, insert, update, delete'
 );
 
 -- Called by constraints and generated columns, as the role that writes the row.

@@ -104,6 +104,8 @@ select tickwork.guard_table('public.event_triggers', members => 'select', servic
 select tickwork.guard_table('public.trigger_fires', members => 'select', service => 'select');
 select tickwork.guard_table('tickwork.trigger_windows');
 
+select tickwork.audit_table('public.event_triggers', 'id');
+
 create view public.job_triggers
 with (security_invoker = true)
 as
@@ -185,6 +187,8 @@ begin
   select * into job_type
   from public.job_types
   where job_types.key = (trigger).type;
+
+  perform tickwork.check_template_secrets(payload, job_type);
 
   if check_trigger_payload.sample is not null then
     perform tickwork.check_event('a', null, check_trigger_payload.sample);

@@ -28,16 +28,18 @@ begin
   into delivery_ids
   from made;
 
-  perform tickwork.enqueue_deliveries(delivery_ids);
+  perform tickwork.enqueue_deliveries(delivery_ids, add_event.cause);
   perform tickwork.fire_triggers(event, add_event.cause);
+  perform tickwork.note_arrivals(event);
 
   return event.id;
 end
 $$;
 
 comment on function tickwork.add_event is
-  '-> queued. For other functions of the queue: stores the event, enqueues a delivery for each endpoint that wants it '
-  'and starts the jobs of the triggers that match, in the caller''s transaction. The cause is the job that led to it. '
+  '-> queued. For other functions of the queue: stores the event, enqueues a delivery for each endpoint that wants it, '
+  'starts the jobs of the triggers that match, and notes it for the jobs that wait for it, in the caller''s '
+  'transaction. The cause is the job that led to it. '
   'Raises TWARG, TWPAY, TWBIG, never TWFUL.';
 
 create function tickwork.check_event(type text, aggregate text, payload jsonb)
@@ -56,15 +58,19 @@ begin
 end
 $$;
 
-create function tickwork.enqueue_deliveries(delivery_ids uuid[])
+create function tickwork.enqueue_deliveries(delivery_ids uuid[], cause uuid default null)
 returns void
 language plpgsql
 volatile
 as $$
+declare
+  traceparent text;
 begin
   if enqueue_deliveries.delivery_ids is null then
     return;
   end if;
+
+  traceparent := tickwork.trace_of_event(enqueue_deliveries.cause);
 
   perform tickwork.insert_new_jobs(array(
     select tickwork.new_job(
@@ -74,7 +80,8 @@ begin
       lane => tickwork.endpoint_lane(webhook_deliveries.webhook_endpoint_id),
       source => 'event',
       source_ref => webhook_deliveries.event_id::text,
-      id => webhook_deliveries.job_id
+      id => webhook_deliveries.job_id,
+      traceparent => traceparent
     )
     from unnest(enqueue_deliveries.delivery_ids) as delivery(id)
     join public.webhook_deliveries on webhook_deliveries.id = delivery.id
@@ -87,6 +94,20 @@ exception
     where webhook_deliveries.id = any (enqueue_deliveries.delivery_ids);
 end
 $$;
+
+create function tickwork.trace_of_event(cause uuid)
+returns text
+language sql
+stable
+return coalesce(
+  -- Set by hold_job: the very attempt that emits it.
+  tickwork.valid_traceparent(current_setting('tickwork.traceparent', true)),
+  (select tickwork.trace_of(jobs.id, jobs.traceparent) from public.jobs where jobs.id = cause),
+  tickwork.caller_traceparent()
+);
+
+comment on function tickwork.trace_of_event is
+  'The trace context in which an event happened: that of the job that caused it, or of the caller.';
 
 create function tickwork.endpoint_lane(webhook_endpoint_id uuid)
 returns text
@@ -199,15 +220,6 @@ comment on function tickwork.end_deliveries is
 
 -- Who may emit events: the application's backend, and a worker for the tenant whose job it holds.
 
-create function tickwork.held_job()
-returns uuid
-language sql
-stable
-return nullif(current_setting('tickwork.job_id', true), '')::uuid;
-
-comment on function tickwork.held_job is
-  'The job that hold_job has named in this transaction, or null. Whether it is held is checked by held_tenant.';
-
 create function tickwork.emit_event(tenant_id uuid, type text, aggregate text, payload jsonb)
 returns uuid
 language plpgsql
@@ -216,7 +228,12 @@ security definer -- nobody may write events directly
 set search_path = ''
 as $$
 begin
-  perform tickwork.check_caller(emit_event.tenant_id);
+  -- What happened is for the application's backend to say, and a key that enqueues for every tenant stands for it.
+  if not tickwork.key_serves_all('{enqueue, operate}') then
+    perform tickwork.check_platform_admin('emit events');
+  end if;
+
+  perform tickwork.check_caller(emit_event.tenant_id, '{enqueue, operate}');
   perform tickwork.wait_for_disk();
 
   return tickwork.add_event(
@@ -237,8 +254,9 @@ return tickwork.emit_event(tenant_id, type, aggregate, payload);
 
 comment on function public.emit_event is
   '-> queued. Records that something happened: stores the event, enqueues deliver_webhook for each endpoint of the '
-  'tenant that wants it, and starts the jobs of the triggers that match, in the caller''s transaction. Returns the '
-  'event''s id. Raises TWTNT, TWARG, TWPAY, TWBIG.';
+  'tenant that wants it, starts the jobs of the triggers that match, and notes it for the jobs that wait for it, in '
+  'the caller''s transaction. Returns the event''s id. For platform admins, and for keys that enqueue for every '
+  'tenant. Raises TWADM, TWTNT, TWARG, TWPAY, TWBIG.';
 
 create function tickwork.emit_held_event(type text, aggregate text, payload jsonb)
 returns uuid
@@ -265,5 +283,5 @@ comment on function public.emit_held_event is
   '-> queued. Like emit_event, for the tenant of the job held by hold_job in this transaction: for events that a '
   'handler writes with its completion. Raises TWLSE, TWARG, TWPAY, TWBIG.';
 
-select tickwork.open_verbs('service_role', array['emit_event']);
+select tickwork.open_verbs('authenticated, service_role', array['emit_event']);
 select tickwork.open_verbs('tickwork_worker', array['emit_held_event']);

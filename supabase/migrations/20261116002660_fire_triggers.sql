@@ -40,6 +40,7 @@ declare
   name text;
   depth integer;
   correlation_id text;
+  trace_link text;
 begin
   -- Most tenants have none.
   if not exists (
@@ -66,13 +67,15 @@ begin
         correlation_id := coalesce(
           (select jobs.correlation_id from public.jobs where jobs.id = fire_triggers.cause), (event).id::text
         );
+        trace_link := tickwork.trace_of_event(fire_triggers.cause);
       end if;
 
       perform tickwork.fire_trigger(
         trigger, event, depth,
         tickwork.new_job(
           trigger.tenant_id, trigger.type, priority => trigger.priority, lane => trigger.lane,
-          correlation_id => correlation_id, source => 'event', source_ref => trigger.id::text, id => tickwork.new_id()
+          correlation_id => correlation_id, source => 'event', source_ref => trigger.id::text,
+          id => tickwork.new_id(), trace_link => trace_link
         )
       );
     end loop;

@@ -86,6 +86,7 @@ as $$
 declare
   kept tickwork.trigger_windows;
   job public.jobs;
+  job_type public.job_types;
   run_at timestamptz;
 begin
   insert into tickwork.trigger_windows (tenant_id, trigger_id, key, ends_at)
@@ -106,13 +107,12 @@ begin
     return null;
   end if;
 
-  perform tickwork.check_payload(move_debounced.payload, job_types.payload_schema)
+  select * into job_type
   from public.job_types
   where job_types.key = job.type;
 
-  update public.jobs
-  set payload = move_debounced.payload
-  where jobs.id = job.id;
+  perform tickwork.check_payload(move_debounced.payload, job_type.payload_schema);
+  perform tickwork.replace_payload(job, job_type, move_debounced.payload);
 
   run_at := least(
     clock_timestamp() + make_interval(secs => (trigger).debounce_seconds),

@@ -42,6 +42,65 @@ $$;
 comment on function public.list_event_triggers is
   'Reads the triggers that the caller may see, each with its last decision.';
 
+create function public.get_event_trigger(trigger_id uuid)
+returns public.event_triggers
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  trigger public.event_triggers;
+begin
+  select * into trigger
+  from public.event_triggers
+  where event_triggers.id = get_event_trigger.trigger_id;
+
+  if not found then
+    raise exception 'trigger_id: there is no trigger %', coalesce(get_event_trigger.trigger_id::text, 'null')
+      using errcode = 'TWTRG', hint = 'list_event_triggers shows the triggers that you may see.';
+  end if;
+
+  return trigger;
+end
+$$;
+
+comment on function public.get_event_trigger is
+  'Reads an event trigger with all its fields. Raises TWTRG.';
+
+create function public.list_trigger_fires(
+  trigger_id uuid,
+  decided_before timestamptz default null,
+  max_rows integer default 50
+)
+returns table (
+  decided_at timestamptz,
+  event_id uuid,
+  event_type text,
+  outcome text,
+  error text,
+  depth integer,
+  job_id uuid,
+  job_status text
+)
+language sql
+stable
+set search_path = ''
+as $$
+  select
+    trigger_fires.decided_at, trigger_fires.event_id, trigger_fires.event_type, trigger_fires.outcome,
+    trigger_fires.error, trigger_fires.depth, trigger_fires.job_id,
+    (select jobs.status from public.jobs where jobs.id = trigger_fires.job_id)
+  from public.trigger_fires
+  where trigger_fires.trigger_id = list_trigger_fires.trigger_id
+    and trigger_fires.decided_at < coalesce(list_trigger_fires.decided_before, 'infinity')
+  order by trigger_fires.decided_at desc
+  limit greatest(least(list_trigger_fires.max_rows, 1000), 0);
+$$;
+
+comment on function public.list_trigger_fires is
+  'Reads what a trigger made of events, the newest first. For the next page, pass the last decided_at as '
+  'decided_before. At most 1000 at a time.';
+
 create function tickwork.foresee(
   trigger public.event_triggers,
   event public.events,
@@ -55,6 +114,7 @@ as $$
 declare
   known constant jsonb := tickwork.values_of(event);
   job_type public.job_types;
+  whole jsonb;
 begin
   outcome := case
     when (trigger).event_name <> all (tickwork.patterns_of((event).type)) then 'other_event'
@@ -70,9 +130,10 @@ begin
   from public.job_types
   where job_types.key = (trigger).type;
 
-  payload := tickwork.render((trigger).payload_template, known);
-  perform tickwork.check_job(tickwork.new_job((trigger).tenant_id, (trigger).type, payload), job_type);
-  outcome := tickwork.foreseen_start(trigger, tickwork.dedupe_key_of(trigger, payload, known));
+  whole := tickwork.render((trigger).payload_template, known);
+  payload := tickwork.redacted_payload(whole, job_type);
+  perform tickwork.check_job(tickwork.new_job((trigger).tenant_id, (trigger).type, whole), job_type);
+  outcome := tickwork.foreseen_start(trigger, tickwork.dedupe_key_of(trigger, whole, known));
 exception
   when others then
     if sqlstate !~ '^(TW|22)' then
@@ -155,4 +216,6 @@ comment on function public.test_event is
   'or why not. Besides the outcomes of trigger_fires there are other_event and paused. Raises TWTNT, TWMEM, TWARG, '
   'TWPAY, TWBIG, TWKEY.';
 
-select tickwork.open_verbs('authenticated, service_role', array['list_event_triggers', 'test_event']);
+select tickwork.open_verbs('authenticated, service_role', array[
+  'list_event_triggers', 'get_event_trigger', 'list_trigger_fires', 'test_event'
+]);

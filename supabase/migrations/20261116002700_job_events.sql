@@ -91,6 +91,7 @@ begin
           jsonb_build_object('code', jobs.error_code, 'message', left(jobs.error_message, 1000))
       end,
       'created_by', jobs.created_by,
+      'notify', nullif(jobs.notify, false),
       'created_at', jobs.created_at,
       'finished_at', jobs.finished_at
     )) || tickwork.result_to_tell(jobs.result),

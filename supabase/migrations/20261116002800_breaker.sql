@@ -37,7 +37,7 @@ begin
     when now_open and not is_late then
       perform tickwork.open_breaker(endpoint, judge_endpoint.retry_after_seconds, judge_endpoint.reason);
     when judge_endpoint.verdict = 'throttled' and not now_open then
-      perform tickwork.hold_lane(
+      perform tickwork.set_hold(
         tickwork.delivery_family(), (endpoint).tenant_id, tickwork.endpoint_lane((endpoint).id),
         clock_timestamp() + make_interval(secs => coalesce(judge_endpoint.retry_after_seconds, 60)),
         'the endpoint asked to wait'
@@ -79,8 +79,8 @@ begin
     probe_at = clock_timestamp() + make_interval(secs => pause)
   where webhook_endpoints.id = (endpoint).id;
 
-  perform tickwork.limit_lane(tickwork.delivery_family(), (endpoint).tenant_id, lane, 1, null);
-  perform tickwork.hold_lane(
+  perform tickwork.set_limits(tickwork.delivery_family(), (endpoint).tenant_id, lane, 1, null);
+  perform tickwork.set_hold(
     tickwork.delivery_family(), (endpoint).tenant_id, lane, clock_timestamp() + make_interval(secs => pause),
     'the endpoint is down, and the next attempt will show whether it is back: ' || rtrim(open_breaker.reason, '.')
   );
@@ -106,11 +106,11 @@ begin
   where webhook_endpoints.id = (endpoint).id;
 
   if is_back then
-    perform tickwork.limit_lane(family, (endpoint).tenant_id, lane, null, null);
+    perform tickwork.set_limits(family, (endpoint).tenant_id, lane, null, null);
   elsif (endpoint).breaker = 'open' then
-    perform tickwork.limit_lane(family, (endpoint).tenant_id, lane, null, 60);
+    perform tickwork.set_limits(family, (endpoint).tenant_id, lane, null, 60);
     perform tickwork.hasten_lane(family, (endpoint).tenant_id, lane);
-    perform tickwork.release_lane(family, (endpoint).tenant_id, lane);
+    perform tickwork.end_hold(family, (endpoint).tenant_id, lane);
   end if;
 end
 $$;
@@ -184,8 +184,8 @@ begin
       and secrets.owner = lane;
   end if;
 
-  perform tickwork.limit_lane(tickwork.delivery_family(), old.tenant_id, lane, null, null);
-  perform tickwork.release_lane(tickwork.delivery_family(), old.tenant_id, lane);
+  perform tickwork.set_limits(tickwork.delivery_family(), old.tenant_id, lane, null, null);
+  perform tickwork.end_hold(tickwork.delivery_family(), old.tenant_id, lane);
   return null;
 end
 $$;

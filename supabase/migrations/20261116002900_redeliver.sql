@@ -41,7 +41,8 @@ volatile
 return tickwork.redeliver_webhook(webhook_delivery_id);
 
 comment on function public.redeliver_webhook is
-  '-> queued. Repeats a delivery that was delivered or has failed, under the same ids. Raises TWDLV, TWSTA.';
+  '-> queued. Repeats a delivery that was delivered or has failed, under the same ids. For admins. Raises '
+  'TWDLV, TWSTA, TWADM.';
 
 create function tickwork.redeliver_webhooks(webhook_endpoint_id uuid, since timestamptz, only_failed boolean)
 returns integer
@@ -86,7 +87,7 @@ return tickwork.redeliver_webhooks(webhook_endpoint_id, since, only_failed);
 
 comment on function public.redeliver_webhooks is
   '-> queued. Repeats the failed deliveries of an endpoint since a time or, with only_failed => false, the delivered '
-  'ones too; at most 10,000. Returns how many. Raises TWEND, TWSTA, TWRUN.';
+  'ones too; at most 10,000. Returns how many. For admins. Raises TWEND, TWSTA, TWRUN, TWADM.';
 
 create function tickwork.redeliver(delivery_ids uuid[])
 returns setof uuid
@@ -126,27 +127,15 @@ language plpgsql
 volatile
 as $$
 declare
-  endpoint public.webhook_endpoints;
+  endpoint constant public.webhook_endpoints := tickwork.endpoint_to_manage(
+    lock_endpoint_for_caller.webhook_endpoint_id
+  );
 begin
-  select * into endpoint
-  from public.webhook_endpoints
-  where webhook_endpoints.id = lock_endpoint_for_caller.webhook_endpoint_id
-    and tickwork.may_act_for(webhook_endpoints.tenant_id)
-  for no key update;
-
-  -- The same error for a foreign endpoint as for a missing one, so that nobody learns which ids exist.
-  if not found then
-    raise exception 'webhook_endpoint_id: there is no endpoint %',
-      coalesce(lock_endpoint_for_caller.webhook_endpoint_id::text, 'null')
-      using errcode = 'TWEND', hint = 'webhook_endpoints shows the endpoints that you may see.';
-  end if;
-
   if endpoint.status <> 'active' then
     raise exception 'endpoint % is disabled', endpoint.id
       using errcode = 'TWSTA', hint = 'Enable it first.';
   end if;
 
-  perform tickwork.wait_for_disk();
   return endpoint;
 end
 $$;
@@ -188,7 +177,7 @@ return tickwork.test_webhook(webhook_endpoint_id);
 
 comment on function public.test_webhook is
   '-> queued. Sends the event webhook_endpoint.test to one endpoint, whatever its filters, and returns the delivery. '
-  'Raises TWEND, TWSTA.';
+  'For admins. Raises TWEND, TWSTA, TWADM.';
 
 select tickwork.open_verbs('authenticated, service_role', array[
   'redeliver_webhook', 'redeliver_webhooks', 'test_webhook'

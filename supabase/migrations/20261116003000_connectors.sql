@@ -28,7 +28,7 @@ create table public.connectors (
 );
 
 comment on table public.connectors is
-  'Cloud drives of the tenants. The service adds, changes and removes them; members may read them.';
+  'Cloud drives of the tenants. Admins and the service add, change and remove them; members may read them.';
 comment on column public.connectors.status is
   'reauthorize: the provider no longer accepts its token, and somebody has to connect it again. disabled: switched off '
   'by hand.';
@@ -72,7 +72,7 @@ comment on column public.connector_folders.is_listed is 'Whether the listing has
 
 select tickwork.guard_table(
   'public.connectors',
-  members => 'select', worker => 'select, update', service => 'select, insert, update, delete', queue => 'select'
+  members => 'select', worker => 'select, update', service => 'select, insert, update, delete'
 );
 -- Not for members: only imports need a cursor.
 select tickwork.guard_table(
@@ -94,7 +94,7 @@ set search_path = ''
 as $$
 begin
   -- Two concurrent imports of one drive would read the same changes, which counts towards the provider's rate limits.
-  perform tickwork.limit_lane('import', new.tenant_id, tickwork.connector_lane(new.id), 1, null);
+  perform tickwork.set_limits('import', new.tenant_id, tickwork.connector_lane(new.id), 1, null);
 
   return null;
 end
@@ -111,8 +111,8 @@ begin
   where secrets.tenant_id = old.tenant_id
     and secrets.owner = tickwork.connector_lane(old.id);
 
-  perform tickwork.limit_lane('import', old.tenant_id, tickwork.connector_lane(old.id), null, null);
-  perform tickwork.release_lane('import', old.tenant_id, tickwork.connector_lane(old.id));
+  perform tickwork.set_limits('import', old.tenant_id, tickwork.connector_lane(old.id), null, null);
+  perform tickwork.end_hold('import', old.tenant_id, tickwork.connector_lane(old.id));
   return null;
 end
 $$;

@@ -10,8 +10,7 @@ from tests.database.test_enqueue import in_thread
 from tests.servers.pooler import find_pgbouncer
 from tests.world import World
 from tests.world.waiting import until
-from tickwork.client import Client
-from tickwork.client import jobs as client_jobs
+from tickwork.client import Tickwork, looking
 from tickwork.database.connection import Database
 from tickwork.errors import NoSuchJob, NotFinished
 from tickwork_local.postgres import Server
@@ -28,13 +27,13 @@ def is_listening(world: World) -> bool:
 def has_looked(world: World) -> bool:
     found: bool = world.value(
         "select exists (select from pg_stat_activity where application_name = 'tickwork' and state = 'idle' "
-        "and query like 'select * from public.jobs where id = %%')"
+        "and query like 'select * from public.get_job(%%')"
     )
     return found
 
 
 def test_the_end_of_a_job_is_announced_to_whoever_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_jobs, "LOOK_SECONDS", (3600.0,))
+    monkeypatch.setattr(looking, "LOOK_SECONDS", (3600.0,))
     world.job(notify=True)
     running, other = world.claim(), world.job(notify=True)
     waiting = in_thread(lambda: world.service.wait(running.id, 3600))
@@ -57,7 +56,7 @@ def test_a_job_that_has_ended_is_returned_at_once(world: World) -> None:
 
 
 def test_a_job_whose_end_nobody_announces_is_looked_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_jobs, "LOOK_SECONDS", (0.05,))
+    monkeypatch.setattr(looking, "LOOK_SECONDS", (0.05,))
     job = world.running_job(notify=False)
     waiting = in_thread(lambda: world.service.wait(str(job.id), 600))
 
@@ -67,7 +66,7 @@ def test_a_job_whose_end_nobody_announces_is_looked_at(world: World, monkeypatch
 
 
 def test_a_listener_that_breaks_leaves_looking(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_jobs, "LOOK_SECONDS", (0.05,))
+    monkeypatch.setattr(looking, "LOOK_SECONDS", (0.05,))
     job = world.running_job(notify=True)
     waiting = in_thread(lambda: world.service.wait(job.id, 600))
     until(lambda: is_listening(world))
@@ -95,7 +94,7 @@ def test_the_listener_goes_with_the_wait(world: World) -> None:
     database = Database(world.url, "one who waits")
 
     with pytest.raises(NoSuchJob, match="there is no job"):
-        Client(database).wait(uuid4(), 0)
+        Tickwork(database).wait(uuid4(), 0)
     database.close()
 
     until(
@@ -108,7 +107,7 @@ def test_behind_a_pooler_the_job_is_looked_at(world: World, server: Server) -> N
     job = world.running_job(notify=True)
     with pooler(server) as port:
         database = Database(world.url.replace(f":{server.port}/", f":{port}/"))
-        waiting = in_thread(lambda: Client(database).wait(job.id, 600))
+        waiting = in_thread(lambda: Tickwork(database).wait(job.id, 600))
         world.queue.complete_job(job)
 
         assert waiting().status == "done"
@@ -116,7 +115,7 @@ def test_behind_a_pooler_the_job_is_looked_at(world: World, server: Server) -> N
 
 
 def test_what_is_followed_is_seen_as_it_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_jobs, "LOOK_SECONDS", (0.01,))
+    monkeypatch.setattr(looking, "LOOK_SECONDS", (0.01,))
     job = world.job()
     seen = []
 

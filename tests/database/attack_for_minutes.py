@@ -24,7 +24,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from tests.world import World
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Connection, Database
 from tickwork.database.migrate import migrate
 from tickwork.errors import QueueError
@@ -141,7 +141,7 @@ def work(world: World, watched: UUID, claimed_at: dict[UUID, float], is_over: Ev
 
 def tick(world: World, is_over: Event) -> None:
     with closing(Database(world.url)) as database:
-        client = Client(database)
+        client = Tickwork(database)
         while not is_over.wait(TICK_SECONDS):
             try:
                 client.maintenance.reap_expired_leases()

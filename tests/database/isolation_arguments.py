@@ -11,6 +11,8 @@ from uuid import UUID, uuid4
 
 # Stands for null: what is missing here is looked for elsewhere.
 NULL = ""
+# Looks like a sealed secret, and like a token.
+SEALED = f"v1.{'0' * 8}.{'A' * 40}"
 
 # By the type of a parameter that has no value of its own.
 BY_TYPE = {
@@ -43,6 +45,8 @@ class Target(NamedTuple):
     trigger: UUID
     connector: UUID
     schedule: UUID
+    key: UUID
+    artifact: UUID
 
 
 def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
@@ -52,11 +56,14 @@ def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, st
         **of_workers(target, job, other_tenant),
         **of_limits_and_lists(job),
         **of_documents(target),
+        **of_artifacts(target),
         **of_webhooks_and_calls(target),
         **of_connectors(target),
         **of_schedules(target),
         **of_payload_schemas(),
         **of_secrets(),
+        **of_keys(target),
+        **of_reads_and_types(),
     }
 
 
@@ -65,6 +72,11 @@ def of_jobs(target: Target, job: UUID) -> dict[str, str]:
     return {
         "tenant_id": str(target.tenant),
         "tenant_number": str(target.number),
+        "tenants": array(target.tenant),
+        "tenant_ids": array(target.tenant),
+        "words": str(target.tenant),
+        "open_to": str(UUID(int=0)),
+        "only_open": "false",
         "job_id": str(job),
         "ids": array(job),
         "job_ids": array(job),
@@ -88,10 +100,13 @@ def of_jobs(target: Target, job: UUID) -> dict[str, str]:
         "verb": "cancelled",
         "priority": "0",
         "payload": "{}",
+        "document:jsonb": text({"a": "b"}),
         "jobs": text([{"tenant_id": str(target.tenant), "type": type}]),
         "jobs:integer": "1",
         "idempotency_key": "key",
         "dedupe_key": "key",
+        "filter": text({"tenant_id": str(target.tenant)}),
+        "at_most": "100",
         "source": "manual",
         "source_ref": NULL,
         "finished_at": NULL,
@@ -109,6 +124,7 @@ def of_workers(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
     done = {**lease, "status": "done"}
     return {
         "lease_token": str(target.token),
+        "traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01",
         "token": str(target.token),
         "heartbeats": text([lease]),
         "outcomes:jsonb": text([done]),
@@ -179,6 +195,20 @@ def of_documents(target: Target) -> dict[str, str]:
         "barred": "{}",
         "chunk_index": "0",
         "rank": "1",
+        "vault_path": f"tenant/{target.tenant}/documents/new.pdf",
+        "mime_type": "application/pdf",
+        "sha256": "0" * 64,
+    }
+
+
+def of_artifacts(target: Target) -> dict[str, str]:
+    ref = {"id": str(target.artifact), "sha256": "0" * 64, "size": 1}
+    return {
+        "artifact_id": str(target.artifact),
+        "size": "1",
+        "sha256": "0" * 64,
+        "mime_type": "text/plain",
+        "ref": text(ref),
     }
 
 
@@ -214,6 +244,9 @@ def of_webhooks_and_calls(target: Target) -> dict[str, str]:
         "timeout_milliseconds": "1000",
         "jitter_seconds": "0",
         "names": "{}",
+        "header_prefix": "X-BPC-",
+        "format": "standard",
+        "sealed_secret": SEALED,
     }
 
 
@@ -225,6 +258,7 @@ def of_connectors(target: Target) -> dict[str, str]:
         "files": text(["/a.txt"]),
         "provider": "dropbox",
         "account_ids": array(target.word),
+        "refresh_token": SEALED,
     }
 
 
@@ -262,6 +296,8 @@ def of_schedules(target: Target) -> dict[str, str]:
         "path": "a",
         "fallback": "null",
         "max_schedules": "100",
+        "nominal_before": "2100-01-01",
+        "decided_before": "2100-01-01",
         "paused_by": NULL,
     }
 
@@ -288,6 +324,41 @@ def of_secrets() -> dict[str, str]:
         "value": "secret",
         "expires_at": "2030-01-01",
         "hosts": array("api.example"),
+    }
+
+
+def of_reads_and_types() -> dict[str, str]:
+    return {
+        "after_event_id": NULL,
+        "after_delivery_id": NULL,
+        "after_document_id": NULL,
+        "delivery_status": NULL,
+        "only_type": NULL,
+        "max_rows": "100",
+        "trigger_type": "event",
+        "is_new": "false",
+        "enqueued_by": "member",
+        "follow_ups:text[]": "{}",
+    }
+
+
+def of_keys(target: Target) -> dict[str, str]:
+    return {
+        "key_id": str(target.key),
+        "scopes": array("read", "operate"),
+        "account": NULL,
+        "with_revoked": "true",
+        "max_keys": "100",
+        "deed": "do it",
+        "actor_id": NULL,
+        "action": NULL,
+        "target:text": NULL,
+        "after_id:bigint": "999999999",
+        "changed:text": f"tenant {target.tenant}",
+        "after:jsonb": "{}",
+        "before:jsonb": "{}",
+        "role": "member",
+        "user_id": str(uuid4()),
     }
 
 

@@ -38,7 +38,7 @@ def test_a_statement_that_the_session_does_not_know_is_sent_in_full(world: World
 
 
 def drop_prepared(database: Database) -> None:
-    connection = database._connection
+    connection = database._sessions[-1].connection
     assert connection is not None
     # Not through the cursor, which would notice.
     connection.pgconn.exec_(b"deallocate all")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.world import World
 from tests.world.receivers import deliveries, endpoint
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.errors import InvalidRequest, NoSuchConnector
 
 
@@ -88,7 +88,7 @@ def test_files_are_a_list_of_paths(world: World, files: str) -> None:
 
 
 def test_a_notification_enqueues_one_import_for_each_connector_of_the_account(world: World) -> None:
-    imports = Client(world.queue.database).connectors
+    imports = Tickwork(world.queue.database).connectors
     mine = with_folder(world, world.tenant(), account_id="dbid:1")
     also_mine = with_folder(world, world.tenant("other"), account_id="dbid:1")
     for columns in ({"account_id": "dbid:2"}, {"account_id": "dbid:1", "status": "disabled"}):
@@ -110,13 +110,13 @@ def test_a_tenant_without_room_costs_the_others_of_a_notification_nothing(world:
     meant = with_folder(world, other, account_id="dbid:1")
     world.run("update tenant_settings set max_queued = 0 where tenant_id = %s", full)
 
-    Client(world.queue.database).connectors.note_changes("dropbox", ["dbid:1"])
+    Tickwork(world.queue.database).connectors.note_changes("dropbox", ["dbid:1"])
 
     assert [row["payload"]["connector_id"] for row in world.rows("select payload from jobs")] == [str(meant)]
 
 
 def test_a_notification_names_a_connector_of_its_provider(world: World) -> None:
-    imports, tenant = Client(world.queue.database).connectors, world.tenant()
+    imports, tenant = Tickwork(world.queue.database).connectors, world.tenant()
     ids = {provider: with_folder(world, tenant, provider=provider) for provider in ("dropbox", "onedrive")}
 
     imports.note_changes("onedrive", connector_ids=[*ids.values(), uuid4()])
@@ -125,7 +125,7 @@ def test_a_notification_names_a_connector_of_its_provider(world: World) -> None:
 
 
 def test_changes_that_come_while_an_import_runs_are_not_forgotten(world: World) -> None:
-    imports, id = Client(world.queue.database).connectors, with_folder(world, world.tenant())
+    imports, id = Tickwork(world.queue.database).connectors, with_folder(world, world.tenant())
     imports.note_changes("dropbox", connector_ids=[id])
     world.claim("import")
 
@@ -142,7 +142,7 @@ def test_a_notification_tells_of_the_folders_once_for_each_import(world: World) 
     world.run("insert into connector_folders (connector_id, tenant_id, remote_path) values (%s, %s, '/a')", id, tenant)
     with_folder(world, world.tenant("birch"), account_id="dbid:2")
     listener = endpoint(world, tenant, "provider.folder.*")
-    imports = Client(world.queue.database).connectors
+    imports = Tickwork(world.queue.database).connectors
 
     for _ in range(3):
         imports.note_changes("dropbox", ["dbid:1"])
@@ -170,7 +170,7 @@ def test_a_notification_tells_of_at_most_100_folders(world: World) -> None:
         tenant,
     )
 
-    Client(world.queue.database).connectors.note_changes("dropbox", ["dbid:1"])
+    Tickwork(world.queue.database).connectors.note_changes("dropbox", ["dbid:1"])
 
     assert len(provider_events(world, "provider.folder.updated")) == 100
 

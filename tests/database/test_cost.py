@@ -13,7 +13,7 @@ from tests.world.plans import nodes_of
 from tickwork.database.connection import Connection
 
 MIGRATIONS = Path(__file__).parents[2] / "supabase" / "migrations"
-FUNCTION = re.compile(r"^create function (\S+?)\(.*?(?:^\$\$;|^return .*?;\n)", re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(r"^create function (\S+?)\(.*?(?:^\$\$;|^end;|^return .*?;\n)", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("batch_size", [1, 10, 100])

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests.world import World
-from tickwork.client.documents import Documents
+from tickwork.client.direct.documents import Documents
 from tickwork.errors import InvalidRequest, NoSuchDocument
 from tickwork.tools.vault import open_vault
 

@@ -10,6 +10,7 @@ from tests.database.test_plans import scans_of
 from tests.world import World
 from tests.world.crowd import transaction
 from tests.world.receivers import deliveries, emit, endpoint
+from tests.world.waiting import PATIENCE
 from tickwork.errors import InvalidRequest, LeaseLost
 from tickwork.jobs.rows import FollowUp
 from tickwork.queue import lease_of
@@ -106,15 +107,16 @@ def test_a_member_forges_no_event(world: World) -> None:
     member = world.member_of(tenant, role="owner")
 
     for statement in (
-        f"select emit_event('{tenant}', 'job.done')",
         f"select tickwork.add_event('{tenant}', 'job.done', null, '{{}}')",
-        f"select tickwork.emit_event('{tenant}', 'job.done', null, '{{}}')",
         "select emit_held_event('job.done')",
         f"insert into events (tenant_id, type) values ('{tenant}', 'job.done')",
     ):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             member.execute(statement)
+    with pytest.raises(psycopg.Error) as refused:
+        member.execute("select emit_event(%s, 'job.done')", [tenant])
 
+    assert refused.value.sqlstate == "TWADM"
     assert types(world) == []
 
 
@@ -190,6 +192,31 @@ def test_the_end_of_a_job_tells_its_result_or_error_and_who_enqueued_it(world: W
     assert (
         {"error", "result_left_out"} & set(done) == {"result", "result_left_out", "created_by"} & set(failed) == set()
     )
+
+
+def test_whoever_wants_to_know_is_told_that_a_job_is_dead(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    template = {"user": "{{event.created_by}}", "job": "{{event.job_id}}"}
+    world.service.triggers.create_event_trigger(
+        tenant, "tell", "job.dead", world.type("tell_user"), "$.event.notify == true", payload_template=template
+    )
+    member, listener = world.member_of(tenant), world.connect()
+    user = world.value("select user_id from memberships")
+    listener.execute("listen tickwork_done")
+    for notify in (True, False, True):
+        member.execute("select enqueue_job(%s, %s, notify => %s)", [tenant, type, notify])
+    world.run("update jobs set max_attempts = 1")
+
+    failed, quiet, lost = (world.claim() for _ in range(3))
+    world.queue.fail_job(failed, {"code": "BROKEN"})
+    world.queue.fail_job(quiet, {"code": "BROKEN"})
+    world.expire(lost)
+    world.service.maintenance.reap_expired_leases()
+
+    told = world.rows("select payload from jobs where type = 'tell_user' order by created_at")
+    assert [row["payload"] for row in told] == [{"user": str(user), "job": str(each.id)} for each in (failed, lost)]
+    heard = [notice.payload for notice in listener.notifies(timeout=PATIENCE, stop_after=2)]
+    assert heard == [str(failed.id), str(lost.id)]
 
 
 def nested(levels: int) -> Any:

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from tests.world import World
 from tests.world.crowd import enqueue, transaction, until_waiting_or_done
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Connection, Database
 from tickwork.errors import QueueFull
 
@@ -100,7 +100,7 @@ def test_as_many_get_in_at_once_as_there_is_room_for(world: World) -> None:
 
     def enqueue_two(number: int) -> int:
         with closing(Database(world.url)) as database:
-            return enqueue_some(Client(database), tenant, 2)
+            return enqueue_some(Tickwork(database), tenant, 2)
 
     with ThreadPoolExecutor(16) as pool:
         taken = sum(pool.map(enqueue_two, range(16)))
@@ -108,7 +108,7 @@ def test_as_many_get_in_at_once_as_there_is_room_for(world: World) -> None:
     assert taken == queued(world, tenant) == 10
 
 
-def enqueue_some(client: Client, tenant: UUID, jobs: int) -> int:
+def enqueue_some(client: Tickwork, tenant: UUID, jobs: int) -> int:
     taken = 0
     for _ in range(jobs):
         try:

@@ -76,7 +76,7 @@ def test_supabases_user_who_is_no_superuser_can_migrate_and_work(empty: World, s
         f"alter database {name} owner to {host}",
         f"grant anon, authenticated, service_role to {host} with admin option",
         # On a server that has seen migrations before, the roles are somebody else's.
-        f"grant tickwork_owner, tickwork_worker to {host} with admin option",
+        f"grant tickwork_owner, tickwork_worker, tickwork_api to {host} with admin option",
         f"alter schema public owner to {host}",
     ):
         empty.admin.execute(statement)

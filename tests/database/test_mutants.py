@@ -5,7 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.database import (
+    figure_mutants,
+    redaction_mutants,
     schedule_mutants,
+    step_mutants,
     test_chains,
     test_claim,
     test_durability,
@@ -31,6 +34,7 @@ from tests.database import (
     test_trigger_conditions,
     test_trigger_verbs,
     test_turns,
+    trace_mutants,
 )
 from tests.world import World
 from tests.world.crowd import claim_in_batches, claim_one_by_one
@@ -875,7 +879,7 @@ MUTANTS = [
         "tickwork.has_lane_rule",
         "return has_lane_rule.lane is not null",
         "return false",
-        test_lanes.test_a_held_lane_at_the_head_costs_a_claim_nothing,
+        test_lanes.test_a_job_of_a_held_lane_is_not_even_looked_at,
     ),
     Mutant(
         "a lane that is not filled again",
@@ -938,8 +942,8 @@ MUTANTS = [
     Mutant(
         "one result for all",
         "tickwork.settle",
-        "result = ended.result",
-        "result = (outcomes).results[1]",
+        "else ended.result",
+        "else (outcomes).results[1]",
         test_settle.test_each_of_many_done_jobs_has_its_own_result_and_logs,
     ),
     Mutant(
@@ -1217,8 +1221,8 @@ MUTANTS = [
     Mutant(
         "a debounced job keeps its first payload",
         "tickwork.move_debounced",
-        "set payload = move_debounced.payload",
-        "set payload = jobs.payload",
+        "replace_payload(job, job_type, move_debounced.payload)",
+        "replace_payload(job, job_type, job.payload)",
         test_event_triggers.test_a_debounced_job_waits_until_things_have_calmed_down_and_has_the_last_payload,
     ),
     Mutant(
@@ -1274,7 +1278,14 @@ FIXTURES: dict[str, Callable[[World], None]] = {
 }
 
 
-@pytest.mark.parametrize("mutant", [*MUTANTS, *schedule_mutants.MUTANTS], ids=lambda mutant: mutant.defect)
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        *(*MUTANTS, *schedule_mutants.MUTANTS, *redaction_mutants.MUTANTS),
+        *(*figure_mutants.MUTANTS, *trace_mutants.MUTANTS, *step_mutants.MUTANTS),
+    ],
+    ids=lambda mutant: mutant.defect,
+)
 def test_the_trap_is_noticed(world: World, mutant: Mutant) -> None:
     # Who waits for a lock for ever is as wrong as who does not wait at all.
     world.admin.execute(f"alter database {world.value('select current_database()')} set lock_timeout = '3s'")

@@ -476,16 +476,17 @@ def test_a_refusal_never_tells_the_value(world: World) -> None:
         assert "hunter2" not in f"{refusal.value} {refusal.value.hint}"
 
 
-@pytest.mark.parametrize("statement", ["insert", "update"])
+@pytest.mark.parametrize("statement", ["insert", "update", "result"])
 def test_a_type_refuses_a_schema_that_nobody_would_check(world: World, statement: str) -> None:
     service = world.connect("service_role")
     world.type("greet_person")
     statements: dict[str, LiteralString] = {
         "insert": "insert into job_types (key, family, payload_schema) values ('greet_all', 'test', %s)",
         "update": "update job_types set payload_schema = %s where key = 'greet_person'",
+        "result": "update job_types set result_schema = %s where key = 'greet_person'",
     }
 
-    with pytest.raises(psycopg.Error, match="payload_schema: the keyword anyOf is not supported") as refusal:
+    with pytest.raises(psycopg.Error, match="_schema: the keyword anyOf is not supported") as refusal:
         service.execute(statements[statement], ['{"anyOf": []}'])
     service.execute(statements[statement], ['{"type": "object"}'])
 
@@ -524,3 +525,12 @@ def test_pg_jsonschema_that_cannot_be_called_is_not_used(world: World, lacking: 
     world.run("set role tickwork_owner")
 
     assert world.value("select tickwork.knows_json_schema()") is False
+
+
+def test_the_verbs_of_types_keep_the_schema_of_the_result(world: World) -> None:
+    schema, other = {"type": "object"}, {"type": "object", "required": ["n"]}
+
+    made = world.service.job_types.create_job_type("greet_all", "test", result_schema=schema)
+    changed = world.service.job_types.change_job_type("greet_all", {"result_schema": other})
+
+    assert (made["result_schema"], changed["result_schema"]) == (schema, other)

@@ -19,14 +19,36 @@ MAY_EXECUTE = {
         tickwork.enqueue_job tickwork.change_job
         public.retry_jobs public.cancel_jobs public.reschedule_jobs tickwork.change_jobs
         public.list_jobs tickwork.list_jobs public.queue_summary tickwork.count_jobs
-        public.explain_job tickwork.explain_job
+        public.explain_job tickwork.explain_job public.get_job public.list_attempts
+        public.list_steps tickwork.list_steps
+        public.summarize_jobs public.list_workers tickwork.list_workers public.list_members tickwork.list_members
+        public.find_tenants tickwork.find_tenants
+        public.list_job_types public.create_job_type public.change_job_type tickwork.keep_job_type
+        tickwork.check_type_changes public.list_events public.list_webhook_endpoints public.list_webhook_deliveries
+        public.list_documents public.get_document public.list_connectors public.add_document tickwork.add_document
+        public.create_webhook_endpoint public.change_webhook_endpoint public.rotate_webhook_secret
+        public.delete_webhook_endpoint tickwork.create_webhook_endpoint tickwork.change_webhook_endpoint
+        tickwork.rotate_webhook_secret tickwork.delete_webhook_endpoint
+        public.create_connector public.change_connector public.set_connector_token public.delete_connector
+        tickwork.create_connector tickwork.change_connector tickwork.set_connector_token tickwork.delete_connector
+        public.list_job_triggers tickwork.job_trigger public.create_job_trigger public.change_job_trigger
+        public.delete_job_trigger
+        tickwork.only_tenant
         public.create_schedule public.change_schedule public.pause_schedules public.resume_schedules
         public.run_schedule public.backfill_schedule public.delete_schedule public.preview_schedule
         tickwork.create_schedule tickwork.change_schedule tickwork.pause_schedules tickwork.resume_schedules
         tickwork.run_schedule tickwork.backfill_schedule tickwork.delete_schedule tickwork.preview_schedule
-        public.list_schedules tickwork.spread_of
+        public.list_schedules public.get_schedule public.list_schedule_fires tickwork.spread_of
+        public.get_event_trigger public.list_trigger_fires
+        public.metrics tickwork.metrics public.latency tickwork.latency public.throughput tickwork.throughput
+        public.queue_widgets tickwork.queue_widgets public.percentiles tickwork.percentiles
+        public.queue_by_type tickwork.queue_by_type public.queue_by_tenant tickwork.queue_by_tenant
+        public.list_alerts tickwork.list_alerts
+        public.list_alert_rules tickwork.list_alert_rules public.change_alert_rule tickwork.change_alert_rule
+        public.set_platform_tenant tickwork.set_platform_tenant
         public.estimate_extraction public.request_extraction tickwork.request_extraction tickwork.estimated_pages
         tickwork.extraction_engine public.sign_document
+        public.add_artifact tickwork.add_artifact public.list_artifacts public.sign_artifact
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
@@ -35,64 +57,101 @@ MAY_EXECUTE = {
         tickwork.create_event_trigger tickwork.change_event_trigger tickwork.pause_event_triggers
         tickwork.delete_event_trigger tickwork.test_event
         public.request_import tickwork.request_import
+        public.worker_claim_jobs public.worker_heartbeat_job public.worker_complete_job public.worker_fail_job
+        public.worker_release_job public.worker_settle_and_claim tickwork.worker_claim_jobs
+        tickwork.worker_heartbeat_job tickwork.worker_settle_one tickwork.worker_settle_and_claim
+        public.enqueue_jobs tickwork.enqueue_jobs public.pause_jobs public.resume_jobs public.list_holds
+        tickwork.pause_jobs tickwork.resume_jobs tickwork.list_holds public.hold_lane public.release_lane
+        public.limit_lane tickwork.hold_lane tickwork.release_lane tickwork.limit_lane
+        public.emit_event tickwork.emit_event
+        public.set_member public.remove_member tickwork.set_member tickwork.remove_member
+        public.list_audit public.note_refusal tickwork.note_refusal tickwork.managed_tenants
+        public.use_sign_in_link tickwork.use_sign_in_link
+        public.find_matching_jobs tickwork.find_matching_jobs public.count_matching_jobs
+        public.list_errors tickwork.list_errors public.estimate_start tickwork.estimate_start
+        public.create_api_key public.list_api_keys public.revoke_api_key public.who_am_i
+        tickwork.create_api_key tickwork.list_api_keys tickwork.revoke_api_key tickwork.who_am_i
         tickwork.caller_is_service tickwork.caller_memberships tickwork.caller_tenants
         tickwork.caller_is_platform_admin tickwork.caller_may_do_all tickwork.may_act_for
+        tickwork.key_tenant tickwork.key_serves_all tickwork.caller_reads_all tickwork.caller_may_add
         tickwork.new_job tickwork.new_filter""",
-    "authenticated service_role tickwork_worker": "tickwork.caller_id",
+    "authenticated": """
+        public.reveal_job tickwork.reveal_job public.change_matching_jobs tickwork.change_matching_jobs""",
+    "authenticated service_role tickwork_worker": """
+        tickwork.caller_id tickwork.caller_has_key tickwork.caller_key_id public.queue_health tickwork.queue_health""",
     "service_role": """
-        public.enqueue_jobs public.reap_expired_leases public.rebuild_queue public.purge_jobs public.pause_jobs
-        public.resume_jobs public.hold_lane public.release_lane public.limit_lane public.list_holds
-        tickwork.enqueue_jobs tickwork.reap_expired_leases tickwork.rebuild_queue tickwork.purge_jobs
-        tickwork.pause_jobs tickwork.resume_jobs tickwork.hold_lane tickwork.release_lane tickwork.limit_lane
-        tickwork.check_lane tickwork.list_holds tickwork.is_backoff tickwork.are_keep_days
+        public.reap_expired_leases public.rebuild_queue public.purge_jobs public.purge_audit tickwork.purge_audit
+        tickwork.reap_expired_leases tickwork.rebuild_queue tickwork.purge_jobs
+        tickwork.is_backoff tickwork.are_keep_days tickwork.are_redacted_paths tickwork.are_names
         tickwork.tick tickwork.forget_ticks
         tickwork.store_secret tickwork.rename_secret tickwork.drop_secrets tickwork.list_secrets
         tickwork.is_evidence tickwork.hears_of_jobs tickwork.are_event_types
-        public.emit_event tickwork.emit_event public.purge_events tickwork.purge_events""",
+        public.purge_events tickwork.purge_events public.create_sign_in_link tickwork.create_sign_in_link""",
     "tickwork_worker service_role": """
         public.claim_next_job public.claim_jobs public.heartbeat_job public.heartbeat_jobs public.hold_job
         public.complete_job public.fail_job public.release_job public.settle_jobs public.settle_and_claim
         public.hold_lane_of_job public.note_changes tickwork.note_changes
-        tickwork.claim_jobs tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
+        tickwork.claim_jobs tickwork.heartbeat_job tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
         tickwork.settle_one tickwork.settle_jobs tickwork.settle_and_claim tickwork.hold_lane_of_job
-        tickwork.raise_lease_lost
+        tickwork.raise_lease_lost public.note_worker tickwork.note_worker
+        public.keep_figures tickwork.keep_figures
         tickwork.separate_words tickwork.fold_umlauts tickwork.search_words tickwork.search_key
         tickwork.search_vector""",
     "tickwork_worker": """
         public.emit_held_event tickwork.emit_held_event public.note_delivery tickwork.note_delivery
-        tickwork.keep_secret tickwork.read_secrets""",
+        public.read_held_steps tickwork.read_held_steps public.store_held_step tickwork.store_held_step
+        public.open_held_wait tickwork.open_held_wait
+        tickwork.keep_secret tickwork.read_secrets public.change_some_jobs tickwork.change_some_jobs
+        tickwork.reported_tenant""",
 }
 INNER_TABLES = """
     tenants family_types waiting parked awaiting awaited to_check alarms leases taken_keys blocked buckets
     pauses allowances functions call_tokens ticks call_secrets secrets trigger_windows
+    rollup counted_types open_jobs early_figures early_renewals renewals platform_tenant redacted_values
+    sign_in_links steps waits arrivals
 """
+FIGURES = ("totals", "days", "hours", "minutes", "early_usage", "monthly_usage")
 CLIENT_COLUMNS = (
-    "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, notify, after, "
-    "after_when"
+    "tenant_id, type, payload, priority, run_at, idempotency_key, dedupe_key, lane, correlation_id, traceparent, "
+    "notify, after, after_when"
 )
 DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
+# What a worker may read for reports.
+REPORTED_COLUMNS = {
+    "public.jobs": (
+        "id, tenant_id, type, family, status, source, attempts, error_code, created_at, started_at, finished_at"
+    ),
+    "tickwork.attempts": "job_id, number, tenant_id, status, error_code, error_message, finished_at",
+    "tickwork.monthly_usage": "tenant_id, month, engine, extractions, pages, cents",
+    "tickwork.early_usage": "tenant_id, month, engine, pages, cents",
+    "public.schedules": "id, tenant_id, label, type",
+    "public.schedule_fires": "schedule_id, tenant_id, nominal_at, outcome, job_id, error",
+}
 # In the letters of psql's \dp: a insert, r select, w update, d delete, U usage, C create.
 MAY_TOUCH = {
     "public.organizations": "authenticated=r service_role=arwd tickwork_owner=r",
     "public.tenant_settings": "authenticated=r service_role=rw tickwork_owner=arwd",
-    "public.memberships": "authenticated=r service_role=arwd tickwork_owner=r",
+    "public.memberships": "authenticated=r service_role=arwd tickwork_owner=arwd",
     "tickwork.organizations": "service_role=r tickwork_owner=r",
     "tickwork.memberships": "service_role=r tickwork_owner=r",
     "tickwork.schema_versions": "service_role=r tickwork_owner=r tickwork_worker=r",
     "tickwork.platform_admins": "service_role=arwd tickwork_owner=r",
-    "public.job_types": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
+    "public.audit_log": "authenticated=r service_role=r tickwork_owner=ard",
+    "tickwork.api_keys": "service_role=r tickwork_owner=arwd",
+    "public.job_types": "authenticated=r service_role=arw tickwork_owner=arw tickwork_worker=r",
     "public.documents": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
+    "public.artifacts": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=arwd",
     "public.extractions": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
     "public.document_chunks": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=ard",
     "public.extraction_engines": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
-    "public.connectors": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=rw",
+    "public.connectors": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=rw",
     "public.connector_folders": "service_role=arwd tickwork_owner=r tickwork_worker=arw",
     "public.imported_items": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_overview": "authenticated=r service_role=r",
     "public.document_types": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=r",
     "public.document_words": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_corrections": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=r",
-    "public.webhook_endpoints": "authenticated=r service_role=arwd tickwork_owner=rw tickwork_worker=r",
+    "public.webhook_endpoints": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=r",
     "public.events": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.event_triggers": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.trigger_fires": "authenticated=r service_role=r tickwork_owner=arwd",
@@ -102,14 +161,30 @@ MAY_TOUCH = {
     "public.schedules": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.schedule_fires": "authenticated=r service_role=r tickwork_owner=arwd",
     "public.job_attempts": "authenticated=r service_role=r",
+    "public.job_workers": "service_role=r tickwork_owner=arwd",
     "tickwork.attempts": "authenticated=r service_role=r tickwork_owner=arwd",
     "tickwork.exceptions": "service_role=r tickwork_owner=arwd",
+    "tickwork.reveals": "service_role=r tickwork_owner=ar",
     "tickwork.lane_rules": "service_role=r tickwork_owner=arwd",
     "tickwork.unsuccessful": "authenticated=r service_role=r tickwork_owner=arwd",
+    **{f"tickwork.{name}": "authenticated=r service_role=r tickwork_owner=arwd" for name in FIGURES},
+    "public.usage": "authenticated=r service_role=r tickwork_owner=r",
+    "public.alert_rules": "service_role=r tickwork_owner=arwd",
+    "public.alerts": "service_role=r tickwork_owner=arwd",
+    "tickwork.metric_kinds": "tickwork_owner=r",
     "tickwork.event_purge": "tickwork_owner=rw",
     "tickwork.unfinished": "tickwork_owner=r",
     "tickwork.unsuccessful_jobs": "tickwork_owner=r",
-    **{f"public.jobs.{column}": "authenticated=a service_role=a" for column in CLIENT_COLUMNS.split(", ")},
+    **{
+        f"{table}.{column}": "tickwork_worker=r"
+        for table, columns in REPORTED_COLUMNS.items()
+        for column in columns.split(", ")
+    },
+    **{
+        f"public.jobs.{column}": "authenticated=a service_role=a"
+        + (" tickwork_worker=r" if column in REPORTED_COLUMNS["public.jobs"].split(", ") else "")
+        for column in CLIENT_COLUMNS.split(", ")
+    },
     **{f"public.documents.{column}": "authenticated=a" for column in DOCUMENT_COLUMNS.split(", ")},
     **{f"tickwork.{table}": "tickwork_owner=arwd" for table in INNER_TABLES.split()},
     "tickwork": "authenticated=U service_role=U tickwork_worker=U tickwork_owner=UC",
@@ -166,13 +241,15 @@ RULES = {
         select indexrelid::regclass from pg_index join pg_class on pg_class.oid = indrelid
         join pg_attribute on attrelid = indrelid and attname = 'tenant_id'
         where relnamespace {OURS} and indisunique and not indisprimary and indkey[0] <> attnum
-          and pg_get_expr(indpred, indrelid) is distinct from '(tenant_id IS NULL)'""",
+          and pg_get_expr(indpred, indrelid) is distinct from '(tenant_id IS NULL)'
+          -- Of keys nobody guesses, and of accounts only platform admins enter.
+          and indexrelid::regclass::text not in ('tickwork.api_keys_by_secret', 'tickwork.api_keys_by_account')""",
     "the roles of our own have no powers": """
-        select rolname from pg_roles where rolname in ('tickwork_owner', 'tickwork_worker')
+        select rolname from pg_roles where rolname in ('tickwork_owner', 'tickwork_worker', 'tickwork_api')
           and (rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication
             or (rolcanlogin and rolname = 'tickwork_owner'))""",
     "no client becomes a role with more rights, or creates things beside ours": """
-        select client from unnest(array['anon', 'authenticated', 'tickwork_worker']) as client
+        select client from unnest(array['anon', 'authenticated', 'tickwork_worker', 'tickwork_api']) as client
         where pg_has_role(client, 'service_role', 'member') or pg_has_role(client, 'tickwork_owner', 'member')
           or has_schema_privilege(client, 'public', 'create') or has_schema_privilege(client, 'tickwork', 'create')""",
 }

@@ -24,7 +24,8 @@ from tickwork_local.postgres import Server, embedded_binaries
 
 BINARIES = Path(os.environ.get("TICKWORK_TEST_BINARIES") or embedded_binaries())
 
-# What a later release may do without another version of the schema: functions anew, more columns.
+# What a later release may do without another version of the schema: functions anew, more columns. The tables are locked
+# in the order of a claim, so that neither waits for the other.
 NEXT = """
     do $do$
     declare
@@ -40,14 +41,14 @@ NEXT = """
     $do$;
     alter table public.job_types add column region text;
     alter table public.organizations add column region text;
-    alter table tickwork.leases add column region text;
     alter table tickwork.waiting add column region text;
+    alter table tickwork.leases add column region text;
 """
 AND_BACK = """
     alter table public.job_types drop column region;
     alter table public.organizations drop column region;
-    alter table tickwork.leases drop column region;
     alter table tickwork.waiting drop column region;
+    alter table tickwork.leases drop column region;
 """
 
 

@@ -26,8 +26,8 @@ from tickwork.testing.moving_time import MovingTime
 ASKED_FOR = os.environ.get("TICKWORK_SCHEDULES", "")
 # Before it begins, and before it commits.
 GATES_OF_A_SCRIPT = 2
-# So many that they take a minute.
-ONE_IN_PAIRS, ONE_IN_TRIPLES, ONE_IN_STOPS = 4, 3001, 29
+# So many that they take half a minute: one order of most pairs, another one for each.
+ONE_IN_PAIRS, ONE_IN_TRIPLES, ONE_IN_STOPS = 7, 5003, 41
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ SCRIPTS = {
     ),
     "fail": Script("select id from fail_job('$running', '$token', '{}', retry_after_seconds => 0)", ("TWLSE",)),
     "release in a lane": Script("select id from release_job('$in_lane', '$lane_token')", ("TWLSE",)),
+    "release what waits": Script("select id from release_job('$running', '$token', 3600)", ("TWLSE",)),
+    "emit an event": Script("select emit_event('$tenant', 'a.b')"),
     "heartbeat": Script("select heartbeat_job('$expired', '$expired_token')", ("TWLSE",)),
     "settle too late": Script("select id from complete_job('$expired', '$expired_token')", ("TWLSE",)),
     "settle and claim": Script(
@@ -130,6 +132,10 @@ POPULATE = """
           enqueue_job(acme, 'wave_hand', after => array[(ids ->> 'running')::uuid, (ids ->> 'expired')::uuid])
         ).id
       );
+      update jobs set started_at = created_at where id = (ids ->> 'later')::uuid;
+      insert into tickwork.waits (job_id, name, tenant_id, event_name, ends_at, waited_at)
+      select (ids ->> job)::uuid, 'reply', acme, 'a.b', clock_timestamp() + interval '1 hour', clock_timestamp()
+      from unnest(array['running', 'later']) as job;
       perform enqueue_job(acme, type, lane => lane)
       from (values ('wave_hand', null), ('wave_hand', null), ('greet_person', 'lane'), ('greet_person', 'free'),
         ('greet_person', 'free')) as more(type, lane);
@@ -164,6 +170,14 @@ EARLY_STARTS = """
     select concat('job ', jobs.id, ' was not cancelled with ', peer.id)
     from jobs cross join unnest(jobs.after) as awaited(id) join jobs as peer on peer.id = awaited.id
     where jobs.status <> 'cancelled' and peer.status in ('failed', 'dead', 'cancelled')
+"""
+MISSED_EVENTS = """
+    select id from jobs
+    where status = 'queued'
+      and (
+        exists (select from tickwork.waits where job_id = id)
+        or run_at > clock_timestamp() and exists (select from tickwork.steps where job_id = id)
+      )
 """
 # What becomes of others when a tenant is deleted.
 DELETED = ("TWTNT", "TWJOB", "TWLSE", "TWMEM", "23503")
@@ -201,6 +215,7 @@ class Scene:
         yield from (each for each in broken if "lane" not in each or "free the lane" not in names)
         if not {"purge", "delete the tenant"} & {*names} and not self.jobs_before <= self.ids():
             yield "a job is lost"
+        yield from self.missed_events(names)
         yield from self.stuck(names)
         yield from (row["problem"] for row in self.world.rows(EARLY_STARTS))
 
@@ -238,6 +253,13 @@ class Scene:
             if name == "settle too late" or (name == "reap" and outcome.rows == [["1"]]):
                 settled["settle too late"] += is_held
         yield from (f"{name}: one lease was settled {times} times" for name, times in settled.items() if times > 1)
+
+    def missed_events(self, names: Sequence[str]) -> Iterator[str]:
+        """A second later the jobs that wait know of it, if they are not running."""
+        if "emit an event" in names:
+            self.moving_time.pass_by(2)
+            self.world.service.maintenance.reap_expired_leases()
+            yield from (f"job {row['id']} missed its event" for row in self.world.rows(MISSED_EVENTS))
 
     def stuck(self, names: Sequence[str]) -> Iterator[str]:
         """Work until nothing more is to be had, also when time has passed."""
@@ -296,12 +318,18 @@ def check_pair(world: World, first: str, second: str) -> None:
             run(scene, driver, number, (first, second), turns)
 
 
+@pytest.mark.parametrize("verb", ["release what waits", "fail", "claim one", "reap", "reschedule"])
+def test_no_order_loses_an_event(world: World, verb: str) -> None:
+    check_pair(world, "emit an event", verb)
+
+
 # Those in which one transaction can come between two statements of another.
 GATED = """
     claim_one start_job start_jobs lease_jobs admit_to_lanes room_for settle settle_done_job note_undone
     free_what_was_held reap insert_missing_jobs insert_job change_job end_queued requeue unfile_jobs file_jobs fill_lane
     forget_lane_rule follow_lane_rule hold_lane release_lane set_alarm reset_alarm pause_jobs take_allowance
     renew_allowances file_awaiting unfile_awaiting note_awaited_end check_portions check_portion decide_awaiting
+    note_arrivals take_arrivals end_wait
 """
 
 

@@ -402,6 +402,9 @@ def test_a_search_reads_its_own_tenants_part_of_the_index(world: World) -> None:
 def test_an_excluded_word_is_looked_for_in_so_many_chunks_and_in_the_documents_found(
     world: World, tenant: UUID
 ) -> None:
+    # The statistics know the other tenants' chunks and none of these.
+    store(world, world.tenant("other"), ["Die Kündigung"] * 1_000)
+    world.run("analyze document_chunks")
     for _ in range(25):
         store(world, tenant, ["Die Kündigung"] * 1_000)
     store(world, tenant, ["# Mietvertrag", "Die Wohnung"])

@@ -189,9 +189,9 @@ def delivered(world: World) -> Job:
 def test_a_delivery_is_made_again_under_its_own_id(world: World) -> None:
     first = delivered(world)
     (delivery,) = deliveries(world)
-    member = world.member_of(delivery["tenant_id"])
+    admin = world.member_of(delivery["tenant_id"], role="admin")
 
-    member.execute("select redeliver_webhook(%s)", [delivery["id"]])
+    admin.execute("select redeliver_webhook(%s)", [delivery["id"]])
 
     (again,) = deliveries(world)
     assert (again["id"], again["status"], again["delivered_at"]) == (delivery["id"], "pending", None)

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from tests.deploy.extended_postgres import extended_binaries
-from tests.tools.test_secrets import VAULT
 from tests.world.command_line import open_folder
+from tests.world.supabase_vault import VAULT
 from tickwork_local.node import CannotInstall
 from tickwork_local.postgres import PostgresFailed, Server, running_postgres
 

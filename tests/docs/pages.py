@@ -10,6 +10,7 @@ PAGES = sorted(
     [
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "supabase/README.md")),
         *ROOT.glob("infra/*/README.md"),
+        ROOT / "shared/tickwork-js/README.md",
         *(ROOT / "docs").rglob("*.md"),
     ]
 )

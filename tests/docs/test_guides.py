@@ -24,12 +24,13 @@ PATIENCE = 900
 # Those that go on in the folder of the one before, each line with a stack of its own.
 JOURNEYS = [
     [
-        *("first-steps", "schedules", "documents", "imports", "webhooks", "triggers"),
-        *("turns-and-limits", "rolling-out"),
+        *("first-steps", "schedules", "documents", "artifacts", "reports", "imports", "webhooks", "triggers", "traces"),
+        *("keys", "redaction", "http-api", "console", "python-client", "metrics", "alerts", "turns-and-limits"),
+        *("commands", "rabbitmq", "rolling-out", "typescript-client"),
     ],
     # With a Supabase server, where there is Node.
     ["enqueue-jobs"],
-    *(["your-first-job-type"], ["deploy-supabase"], ["deploy-google-cloud"], ["deploy-anywhere"]),
+    *(["your-first-job-type"], ["workflows"], ["deploy-supabase"], ["deploy-google-cloud"], ["deploy-anywhere"]),
     ["existing-application"],
 ]
 
@@ -42,8 +43,18 @@ CHECKS = {
         tickwork jobs --type greet_person --status done --json | grep '"text": "Hello Ada"'
         tickwork jobs --type greet_person --status failed --json | grep '"error_code": "NOBODY"'
     """,
+    # The event may have come before the job waited for it.
+    "workflows": """
+        emit="select emit_event(id, 'gift.paid', payload => jsonb_build_object('number', 7, 'by', 'Ada'))"
+        until tickwork jobs --type send_gift --status done --json | grep '"text": "Flowers from Ada"'; do
+          psql --quiet "$URL" --command "$emit from organizations where name = 'acme'"
+          tickwork tick
+        done
+        test $(psql "$URL" --tuples-only --no-align --command 'select count(*) from gifts') = 1
+    """,
     "existing-application": "test -f my-app/supabase/migrations/20261116001880_tenants_and_members.sql",
     "documents": "tickwork search 'mietvertrag hauptstraße' --tenant acme --json | grep hauptstrasse-17.pdf",
+    "commands": "tickwork jobs --type measure-folder --status done --json | grep '\"exit_code\": 0'",
     "triggers": "tickwork jobs --type http_request --status queued --json | grep 'api.example.com/invoices'",
     "webhooks": "tickwork webhooks deliveries --status delivered --json | grep '\"id\"'",
 }
@@ -111,7 +122,7 @@ def step(block: Block, log: str) -> str:
             return "" if node.why_not() else block.text
         case ("sql",):
             return f"psql --quiet --set ON_ERROR_STOP=1 \"$URL\" <<'GUIDE'\n{block.text}GUIDE"
-        case ("text",) | ("sh" | "sql" | "python" | "js", "norun"):
+        case ("text",) | ("sh" | "sql" | "python" | "js" | "ts", "norun"):
             return ""
         case _:
             raise AssertionError(f"what is to be done with a block of {block.words}?\n{block.text}")

@@ -6,10 +6,11 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.world import World
+from tickwork_docs import openapi
 from tickwork_docs.pages import pages
 
 REFERENCE = ROOT / "docs/reference"
-GENERATED = ["commands.md", "family-file.md", "settings.md", "sqlstates.md", "verbs.md"]
+GENERATED = ["commands.md", "family-file.md", "rights.md", "settings.md", "sqlstates.md", "verbs.md"]
 
 
 @pytest.mark.parametrize("page", GENERATED)
@@ -18,6 +19,12 @@ def test_a_generated_page_is_up_to_date(world: World, page: str) -> None:
 
     assert list(made) == GENERATED
     assert (REFERENCE / page).read_text() == made[page], "run `make docs`"
+
+
+def test_the_description_of_the_api_is_up_to_date(world: World) -> None:
+    made = openapi.document(world.connect())
+
+    assert (ROOT / "shared/tickwork/api/openapi.json").read_text() == made, "run `make docs`"
 
 
 def test_no_page_that_is_written_by_hand_says_that_it_is_generated() -> None:

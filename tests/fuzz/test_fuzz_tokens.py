@@ -17,9 +17,9 @@ from tests.fuzz import quick
 from tests.fuzz.json_texts import as_object, json_texts
 from tests.serve import test_callers as scene
 from tickwork.errors import CallerRefused
-from tickwork.serve import callers
 from tickwork.serve.callers import check_caller
 from tickwork.settings import Settings
+from tickwork.web import google_tokens, keys
 
 ISSUERS = ("https://accounts.google.com", "accounts.google.com")
 SIGNERS = [scene.rs256, scene.rs256, scene.rs256, scene.by_stranger, scene.rs384, scene.ps256, scene.unsigned]
@@ -41,7 +41,7 @@ CLAIMS = st.dictionaries(
 @pytest.fixture(scope="module")
 def settings() -> Iterator[Settings]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(callers, "_keys", callers._Keys())
+        patch.setattr(google_tokens, "_keys", keys.Keys())
         google = scene.Google()
         with google.running():
             yield scene.by_token(google)

@@ -46,7 +46,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("memory = '1Gi'", "there is no key memory; there are deploy, settings, secrets, vault"),
+        ("memory = '1Gi'", "there is no key memory; there are deploy, settings, secrets, vault, database"),
         ("[deploy]\nram = '1Gi'", "there is no key deploy.ram; there are memory, cpu, concurrency, timeout"),
         ("[deploy]\nmemory = '1 GB'", r"deploy\.memory: must be such as 512Mi or 2Gi, not '1 GB'"),
         ("[deploy]\ntimeout = 7200", r"deploy\.timeout: .*3600, not 7200"),
@@ -75,5 +75,6 @@ def test_what_is_wrong_is_said_with_the_file_and_the_key(text: str, words: str, 
 def test_the_built_in_families_have_valid_files() -> None:
     found = {folder.name: read_family(folder) for folder in sorted(FUNCTIONS.iterdir()) if folder.is_dir()}
 
-    assert [name for name, file in found.items() if file.vault] == ["extract", "import"]
-    assert [name for name, file in found.items() if "TICKWORK_SECRET_KEY" in file.secrets] == ["import", "webhook"]
+    assert [name for name, file in found.items() if file.vault] == ["api", "extract", "import", "report"]
+    sealing = [name for name, file in found.items() if "TICKWORK_SECRET_KEY" in file.secrets]
+    assert sealing == ["api", "import", "webhook"]

@@ -254,3 +254,18 @@ def test_a_plan_that_cannot_work_is_refused(change: dict[str, Any], words: str) 
 
     with pytest.raises(Error, match=words):
         make_plan(**{**good, **change})
+
+
+def test_the_api_is_open_connects_as_its_own_role_and_is_not_woken() -> None:
+    url = "postgresql://tickwork_api:x@db.example:6543/postgres"
+    plan = planned("extract", "api", TICKWORK_API_DATABASE_URL=url, TICKWORK_HMAC_SECRET="h" * 32)
+
+    deploy = deployed(plan, "api")
+    assert "--allow-unauthenticated" in deploy
+    assert "--no-allow-unauthenticated" in deployed(plan, "extract")
+    assert pairs(option(deploy, "update-secrets")) == {"TICKWORK_DATABASE_URL": "tickwork-api-database-url:latest"}
+    assert "TICKWORK_LOOK_AGAIN_SECONDS" not in option(deploy, "update-env-vars")
+    assert [tick.name for tick in plan.ticks] == [tick.name for tick in planned("extract").ticks]
+    assert not [step for step in plan.steps if "invoker" in str(step.command) and "tickwork-api" in step.command]
+    with pytest.raises(BadSetting, match="TICKWORK_API_DATABASE_URL is not set"):
+        planned("api")

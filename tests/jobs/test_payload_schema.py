@@ -16,13 +16,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from make_schemas import FILES, FOLDER, shipped_handlers
 from tests.world import World
 from tickwork import families
-from tickwork.jobs.payload_schema import payload_schema_of
+from tickwork.jobs.payload_schema import payload_schema_of, result_schema_of
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "infra" / "local" / "make_schemas.py"
 FAMILIES = [module.name for module in iter_modules(families.__path__)]
-MODELS: dict[str, Any] = {type: handler.payload for family in FAMILIES for type, handler in shipped_handlers(family)}
+HANDLERS = {type: handler for family in FAMILIES for type, handler in shipped_handlers(family)}
+MODELS: dict[str, Any] = {type: handler.payload for type, handler in HANDLERS.items()}
 SHIPPED = sorted(MODELS)
+# Where an id in every field is no payload.
+SAMPLES: dict[str, dict[str, Any]] = {
+    "change_jobs": {"action": "retry", "filter": {"status": "dead"}, "reason": "It is up again", "matching": 3},
+}
 
 
 def test_the_migrations_are_what_the_models_give_today(tmp_path: Path) -> None:
@@ -32,12 +37,15 @@ def test_the_migrations_are_what_the_models_give_today(tmp_path: Path) -> None:
         assert (tmp_path / name).read_text() == (FOLDER / name).read_text(), "run `make schemas`"
 
 
-def test_every_type_that_is_shipped_has_the_schema_of_its_model(world: World) -> None:
-    found = world.rows("select key, payload_schema from job_types order by key")
+def test_every_type_that_is_shipped_has_the_schemas_of_its_models(world: World) -> None:
+    found = world.rows("select key, payload_schema, result_schema from job_types order by key")
 
     assert [row["key"] for row in found] == SHIPPED
     for row in found:
+        result = HANDLERS[row["key"]].result
+        assert result
         assert row["payload_schema"] == payload_schema_of(MODELS[row["key"]])
+        assert row["result_schema"] == result_schema_of(result)
 
 
 @pytest.mark.parametrize("type", SHIPPED)
@@ -45,7 +53,7 @@ def test_what_a_model_writes_is_accepted_by_its_schema(world: World, type: str) 
     model = MODELS[type]
     ids = {name: uuid4() for name, field in model.model_fields.items() if field.is_required() and name != "url"}
     others = {"url": "https://example.com"} if "url" in model.model_fields else {}
-    payload = model(**ids, **others)
+    payload = model(**SAMPLES.get(type, {**ids, **others}))
 
     for written in (payload.model_dump(mode="json"), payload.model_dump(mode="json", exclude_none=True)):
         assert world.job(type, payload=written).payload == written
@@ -127,10 +135,10 @@ class Folder(BaseModel):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (Union, "payload.value: payload_schema cannot express a union other than with None"),
-        (Tree, "payload.branches[]: payload_schema cannot express a model that contains itself"),
-        (Positive, "payload.value: payload_schema cannot express exclusiveMinimum 0"),
-        (Folder, "payload.path: payload_schema cannot express format 'path'"),
+        (Union, "payload.value: the schema cannot express a union other than with None"),
+        (Tree, "payload.branches[]: the schema cannot express a model that contains itself"),
+        (Positive, "payload.value: the schema cannot express exclusiveMinimum 0"),
+        (Folder, "payload.path: the schema cannot express format 'path'"),
     ],
 )
 def test_a_model_that_these_keywords_cannot_express_is_refused(model: type[BaseModel], sentence: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from rich.console import Console
@@ -121,12 +122,26 @@ def one_function(folder: Path) -> Path:
 def test_status_names_the_database_and_the_functions(home: Path) -> None:
     found = status(home)
 
-    assert set(found) == {"running", "pid", "database_url", "worker_database_url", "vault_url", "functions", "logs"}
-    assert found["functions"].keys() == {"extract", "import", "classify", "webhook"}
+    assert set(found) == {
+        *("running", "pid", "database_url", "worker_database_url", "vault_url", "functions", "logs"),
+        *("api_url", "api_key"),
+    }
+    assert found["functions"].keys() == {"manage", "extract", "import", "classify", "webhook", "report"}
     assert found["worker_database_url"].startswith("postgresql://tickwork_worker@127.0.0.1:")
     assert Path(found["logs"], "extract.log").exists()
     os.kill(found["pid"], 0)
     assert found["database_url"] in run("status", home=home).stdout
+
+
+def test_the_api_is_served_and_its_key_is_good(home: Path) -> None:
+    found = status(home)
+    request = Request(f"{found['api_url']}/api/v1/whoami", headers={"X-Api-Key": found["api_key"]})
+
+    with urlopen(request, timeout=PATIENCE) as response:
+        caller = json.load(response)
+
+    assert (caller["kind"], caller["scopes"]) == ("key", ["enqueue", "operate", "read"])
+    assert run("status", "api_url", home=home).stdout.strip() == found["api_url"]
 
 
 def test_status_says_how_to_start_supabase(home: Path) -> None:
@@ -149,7 +164,14 @@ def test_a_job_goes_through_the_real_function_at_once(home: Path) -> None:
 def test_tick_wakes_every_function(home: Path) -> None:
     ticked = answer("tick", home=home)
 
-    assert [report["family"] for report in ticked["functions"]] == ["classify", "extract", "import", "webhook"]
+    assert [report["family"] for report in ticked["functions"]] == [
+        "classify",
+        "extract",
+        "import",
+        "manage",
+        "report",
+        "webhook",
+    ]
     assert all("claimed" in report for report in ticked["functions"])
 
 

@@ -28,6 +28,7 @@ class GuardMutant:
 CALLERS, CALLED = "serve/callers.py", "tests/serve/test_callers.py"
 DIALLED = "tests/tools/test_http_guard.py"
 SIGNED = "tests/tools/test_signing.py"
+TEMPLATE, PROCESS = "tests/families/command/test_template.py", "tests/families/command/test_process.py"
 
 GUARDS = [
     GuardMutant(
@@ -128,7 +129,7 @@ GUARDS = [
     ),
     GuardMutant(
         "any audience is accepted",
-        CALLERS,
+        "web/google_tokens.py",
         "audience=settings.oidc_audience",
         'audience=jwt.decode(token, options={"verify_signature": False}).get("aud")',
         CALLED,
@@ -137,10 +138,50 @@ GUARDS = [
     GuardMutant(
         "any account of Google's is accepted",
         CALLERS,
-        'claims["email"] != settings.oidc_email or ',
-        "",
+        "if google_account(token, settings) != settings.oidc_email",
+        "if not google_account(token, settings)",
         CALLED,
         "forged_token",
+    ),
+    GuardMutant(
+        "a token of the service is a user's",
+        "api/user_tokens.py",
+        'if claims["role"] != "authenticated"',
+        "if False",
+        "tests/api/test_callers.py",
+        "forged_token",
+    ),
+    GuardMutant(
+        "a key of any use signs tokens",
+        "web/keys.py",
+        'if each.public_key_use in (None, "sig")',
+        "",
+        "tests/api/test_callers.py",
+        "forged_token",
+    ),
+    GuardMutant(
+        "two readers may read a token differently",
+        "api/callers.py",
+        "if len(found) < len(pairs)",
+        "if False",
+        "tests/api/test_callers.py",
+        "forged_token",
+    ),
+    GuardMutant(
+        "a token brings claims of our own",
+        "api/user_tokens.py",
+        " if not name.startswith(OURS)",
+        "",
+        "tests/api/test_requests.py",
+        "claims_of_our_own",
+    ),
+    GuardMutant(
+        "every unknown key asks for the keys again",
+        "web/keys.py",
+        "if time.monotonic() > self._asked_at + pause",
+        "if True",
+        "tests/api/test_callers.py",
+        "once_in_thirty_seconds",
     ),
     GuardMutant(
         "a missing secret counts as an empty one",
@@ -165,6 +206,86 @@ GUARDS = [
         'f"{owner}"',
         "tests/tools/test_secrets.py",
         "moved_elsewhere",
+    ),
+    GuardMutant(
+        "a value may be an option",
+        "families/command/template.py",
+        "if first and (",
+        "if False and (",
+        TEMPLATE,
+        "no_program_should_get",
+    ),
+    GuardMutant(
+        "only ASCII has dashes",
+        "families/command/template.py",
+        'unicodedata.category(first) == "Pd" or first == MINUS',
+        'first == "-"',
+        TEMPLATE,
+        "no_program_should_get",
+    ),
+    GuardMutant(
+        "a value may have many lines",
+        "families/command/template.py",
+        "if any(unicodedata.category",
+        "if False and any(unicodedata.category",
+        TEMPLATE,
+        "no_program_should_get",
+    ),
+    GuardMutant(
+        "a value is looked at for values",
+        "families/command/template.py",
+        "values[mark[1]] if mark[1]",
+        "filled_argument(values[mark[1]], values) if mark[1]",
+        TEMPLATE,
+        "exactly_the_values",
+    ),
+    GuardMutant(
+        "a command gets the worker's environment",
+        "families/command/allowlist.py",
+        'return {"PATH": PATH,',
+        'return dict(workers) | {"PATH": PATH,',
+        TEMPLATE,
+        "workers_environment",
+    ),
+    GuardMutant(
+        "others may write the file of commands",
+        "families/command/allowlist.py",
+        "stat.S_IWGRP | stat.S_IWOTH",
+        "0",
+        "tests/families/command/test_allowlist.py",
+        "others_may_write",
+    ),
+    GuardMutant(
+        "a daemon outlives its command",
+        "families/command/supervise.py",
+        "prctl(PR_SET_CHILD_SUBREAPER, 1)",
+        "pass",
+        PROCESS,
+        "nothing_of_a_program_is_left",
+    ),
+    GuardMutant(
+        "a command that ignores SIGTERM goes on",
+        "families/command/supervise.py",
+        "signal_all(program, signal.SIGKILL)",
+        "pass",
+        PROCESS,
+        "nothing_of_a_program_is_left and ignores",
+    ),
+    GuardMutant(
+        "all output of a command is kept",
+        "families/command/process.py",
+        "if len(self._kept) > MAX_TAIL + MARGIN",
+        "if False",
+        PROCESS,
+        "full_speed",
+    ),
+    GuardMutant(
+        "half of a secret is shown",
+        "families/command/process.py",
+        "MARGIN if self._is_cut else max",
+        "0 * MARGIN if self._is_cut else max",
+        PROCESS,
+        "where_the_tail_is_cut",
     ),
 ]
 

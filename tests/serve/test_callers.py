@@ -4,13 +4,10 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
@@ -20,11 +17,13 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256, SHA384
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from tests.servers.jwks import KeyServer, response
 from tests.world.waiting import PATIENCE, until
 from tickwork.errors import CallerRefused
 from tickwork.serve import callers
 from tickwork.serve.callers import check_caller, sign
 from tickwork.settings import Settings
+from tickwork.web import google_tokens, keys
 
 DATABASE_URL = "postgresql://tickwork_worker@127.0.0.1/postgres"
 SECRET, OLD, NEW = "s" * 32, "o" * 32, "n" * 40
@@ -314,49 +313,16 @@ ACCEPTED: dict[str, Callable[[], str]] = {
 }
 
 
-class Google:
-    """A server of public keys, which can be told to answer anything."""
+class Google(KeyServer):
+    """Beside Google's keys, it has some of other kinds."""
 
     def __init__(self) -> None:
-        self.hits = 0
-        self.answer = b""
-        self.may_answer = threading.Event()
-        self.may_answer.set()
-        self.is_asked = threading.Event()
-        self.serve_keys(jwk(KEY, "first"), jwk(NEXT_KEY, "second"))
+        super().__init__(jwk(KEY, "first"), jwk(NEXT_KEY, "second"))
 
     def serve_keys(self, *keys: Json) -> None:
         elliptic = jwt.algorithms.ECAlgorithm.to_jwk(EC_KEY.public_key(), as_dict=True)
         others = [{**elliptic, "kid": "elliptic"}, {"kty": "oct", "kid": "symmetric", "k": base64url(b"k" * 32)}]
-        self.answer = response(json.dumps({"keys": [*others, *keys]}).encode())
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        google = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                google.hits += 1
-                google.is_asked.set()
-                assert google.may_answer.wait(PATIENCE)
-                self.wfile.write(google.answer)
-
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-            self.url = f"http://127.0.0.1:{server.server_port}/certs"
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            try:
-                yield
-            finally:
-                server.shutdown()
-                thread.join()
-
-
-def response(body: bytes, status: str = "200 OK", length: int | None = None) -> bytes:
-    return f"HTTP/1.0 {status}\r\nContent-Length: {len(body) if length is None else length}\r\n\r\n".encode() + body
+        super().serve_keys(*others, *keys)
 
 
 def keys_of(**changed: Any) -> bytes:
@@ -400,7 +366,7 @@ NO_KEYS: dict[str, bytes] = {
 
 @pytest.fixture
 def google(monkeypatch: pytest.MonkeyPatch) -> Iterator[Google]:
-    monkeypatch.setattr(callers, "_keys", callers._Keys())
+    monkeypatch.setattr(google_tokens, "_keys", keys.Keys())
     google = Google()
     with google.running():
         yield google
@@ -481,7 +447,7 @@ def test_keys_are_fetched_once_for_many_tokens(google: Google) -> None:
 
 
 def test_a_flood_of_unknown_keys_makes_one_fetch(google: Google) -> None:
-    assert callers.KEYS_SECONDS == 30
+    assert keys.KEYS_SECONDS == 30
     unknown = [token(header={"kid": f"unknown-{number}"}) for number in range(100)]
 
     with ThreadPoolExecutor(8) as threads:
@@ -498,7 +464,7 @@ def test_a_new_key_is_accepted_next_to_the_old_one(google: Google, monkeypatch: 
     by_new_key = token(by_next_key, {"kid": "next"})
     assert refused_token(google, by_new_key)
 
-    monkeypatch.setattr(callers, "KEYS_SECONDS", 0)
+    monkeypatch.setattr(keys, "KEYS_SECONDS", 0)
 
     assert not refused_token(google, by_new_key)
     assert not refused_token(google, token())
@@ -508,15 +474,15 @@ def test_a_new_key_is_accepted_next_to_the_old_one(google: Google, monkeypatch: 
 def test_a_withdrawn_key_is_refused_once_the_new_ones_are_here(google: Google, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not refused_token(google, token())
     google.serve_keys(jwk(NEXT_KEY, "next"))
-    monkeypatch.setattr(callers, "KEYS_SECONDS", 0)
+    monkeypatch.setattr(keys, "KEYS_SECONDS", 0)
 
     assert not refused_token(google, token(by_next_key, {"kid": "next"}))
     assert refused_token(google, token())
 
 
 def test_known_keys_work_while_their_server_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callers, "_keys", callers._Keys())
-    monkeypatch.setattr(callers, "KEYS_SECONDS", 0)
+    monkeypatch.setattr(google_tokens, "_keys", keys.Keys())
+    monkeypatch.setattr(keys, "KEYS_SECONDS", 0)
     google = Google()
     with google.running():
         assert not refused_token(google, token())
@@ -531,13 +497,13 @@ def test_everybody_is_refused_until_there_are_keys(google: Google, monkeypatch: 
     assert refused_token(google, token())
 
     google.serve_keys(jwk(KEY, "first"))
-    monkeypatch.setattr(callers, "FIRST_KEYS_SECONDS", 0)
+    monkeypatch.setattr(keys, "FIRST_KEYS_SECONDS", 0)
 
     assert not refused_token(google, token())
 
 
 def test_a_first_fetch_that_fails_is_soon_tried_again(google: Google, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(callers, "KEYS_SECONDS", 10_000)
+    monkeypatch.setattr(keys, "KEYS_SECONDS", 10_000)
     google.answer = response(b"", "503 Service Unavailable")
     assert refused_token(google, token())
 
@@ -551,7 +517,7 @@ def test_known_keys_are_kept_when_the_answer_has_none(
     name: str, google: Google, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not refused_token(google, token())
-    monkeypatch.setattr(callers, "KEYS_SECONDS", 0)
+    monkeypatch.setattr(keys, "KEYS_SECONDS", 0)
     google.answer = NO_KEYS[name]
 
     assert refused_token(google, token(header={"kid": "unknown"}))
@@ -564,7 +530,7 @@ def test_known_keys_are_kept_when_the_answer_has_none(
 
 def test_a_known_key_does_not_wait_for_an_unknown_one(google: Google, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not refused_token(google, token())
-    monkeypatch.setattr(callers, "KEYS_SECONDS", 0)
+    monkeypatch.setattr(keys, "KEYS_SECONDS", 0)
     google.may_answer.clear()
     google.is_asked.clear()
 

@@ -588,6 +588,7 @@ def test_every_line_is_one_of_json_with_the_labels_of_its_job(function: Served, 
         labels = line[LABELS]
         job = world.reload(jobs[labels.pop("job_id")])
         assert labels.pop("worker_id") == world.attempts(job)[0]["worker_id"]
+        assert (labels.pop("trace_id"), len(labels.pop("span_id"))) == (job.id.hex, 16)
         assert labels == {"tenant_id": str(job.tenant_id), "family": "test", "type": job.type, "attempt": "1"}
     endings = {
         line[LABELS]["type"]: (line["ending"], line["error_code"]) for line in lines if line["message"] == "settle"
@@ -601,20 +602,21 @@ def test_every_line_is_one_of_json_with_the_labels_of_its_job(function: Served, 
         assert secret not in function.output() + function.complaints()
 
 
-def test_every_line_is_tied_to_the_request_that_caused_it(source: Path, tmp_path: Path, world: World) -> None:
-    world.job()
-    first, second = TRACE_ID, TRACE_ID[::-1]
+def test_every_line_has_the_trace_of_its_job_or_of_its_request(source: Path, tmp_path: Path, world: World) -> None:
+    world.job(traceparent=f"00-{'ab' * 16}-{'cd' * 8}-01")
+    untraced = world.job()
 
     with running_function(source, tmp_path, **settings(world, GOOGLE_CLOUD_PROJECT="my-project")) as function:
-        function.wake({**GOOD, "traceparent": f"00-{first}-00f067aa0ba902b7-01"})
-        function.wake({"X-Cloud-Trace-Context": f"{second}/1;o=1"})
+        function.wake(GOOD)
+        function.wake({"traceparent": f"00-{TRACE_ID}-00f067aa0ba902b7-01"})
+        function.wake({"X-Cloud-Trace-Context": f"{TRACE_ID[::-1]}/1;o=1"})
         function.wake({})
         traces = [(line["message"], line.get("logging.googleapis.com/trace")) for line in function.lines()]
 
     assert traces == [
-        ("claim", f"projects/my-project/traces/{first}"),
-        ("greet", f"projects/my-project/traces/{first}"),
-        ("settle", f"projects/my-project/traces/{first}"),
-        ("refuse_caller", f"projects/my-project/traces/{second}"),
+        *[(verb, f"projects/my-project/traces/{'ab' * 16}") for verb in ("claim", "greet", "settle")],
+        *[(verb, f"projects/my-project/traces/{untraced.id.hex}") for verb in ("claim", "greet", "settle")],
+        ("refuse_caller", f"projects/my-project/traces/{TRACE_ID}"),
+        ("refuse_caller", f"projects/my-project/traces/{TRACE_ID[::-1]}"),
         ("refuse_caller", None),
     ]

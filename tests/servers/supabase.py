@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,13 @@ class SupabaseServer:
         """What a browser has: signed in as this user for an hour, or anonymous."""
         key = self.server.publishable_key
         return self._client(key, self.server.token(user_id, exp=int(time.time()) + 3600) if user_id else key)
+
+    async def async_client(self, user_id: str, stack: AsyncExitStack) -> supabase.AsyncClient:
+        """The same as `client`, for an event loop; closed with the stack."""
+        http = await stack.enter_async_context(httpx.AsyncClient(timeout=PATIENCE))
+        bearer = self.server.token(user_id, exp=int(time.time()) + 3600)
+        options = supabase.AsyncClientOptions(headers={"Authorization": f"Bearer {bearer}"}, httpx_client=http)
+        return await supabase.acreate_client(self.server.url, self.server.publishable_key, options)
 
     def service_client(self) -> supabase.Client:
         """What a server has: service_role, past every policy."""

@@ -45,6 +45,9 @@ def sell_thing(order, tools):
         case "give_back": raise NotYet("closed", delay=600)
         case "write": return Done(writes=[break_write])
         case "post": return Done(Sold(word=WORD), follow_ups=[FollowUp(type="send_thing")])
+        case "wait":
+            paid = tools.wait_for("shop.paid", "$.event.ok == true", timeout=7200)
+            return Sold(word="for nothing" if paid is None else paid.payload["by"])
         case "again": return Done(follow_ups=[FollowUp(type="sell_thing", payload={"way": "again"})])
     return Sold(word=WORD)
 
@@ -266,6 +269,25 @@ def test_an_event_starts_the_job_of_a_trigger(tickwork: Tickwork) -> None:
     tickwork.at(HOUR)
     tickwork.emit("shop.ordered")
     assert tickwork.run_due() == {"done": 1}
+
+
+def test_a_job_waits_for_an_event_or_for_its_time(tickwork: Tickwork) -> None:
+    paid, unpaid = (
+        sell(tickwork, "wait"),
+        tickwork.enqueue("sell_thing", {"way": "wait"}, tenant=tickwork.tenant("b")).id,
+    )
+    assert tickwork.run_due() == {"released": 2}
+
+    tickwork.emit("shop.paid", {"ok": False})
+    tickwork.at(HOUR)
+    assert tickwork.run_due() == {}
+    tickwork.emit("shop.paid", {"ok": True, "by": "card"})
+    assert tickwork.run_due() == {"done": 1}
+    tickwork.at(HOUR)
+    assert tickwork.run_due() == {"done": 1}
+
+    assert [tickwork.job(each).result for each in (paid, unpaid)] == [{"word": "card"}, {"word": "for nothing"}]
+    assert disagreements(tickwork) == []
 
 
 def test_an_endpoint_that_rests_is_tried_again_when_time_has_passed(tickwork: Tickwork) -> None:

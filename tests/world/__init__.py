@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Connection, Database
 from tickwork.jobs.rows import ClaimedJob, Job, JobFields
 from tickwork.queue import Queue
@@ -26,7 +26,7 @@ class World:
 
     def __enter__(self) -> Self:
         self.admin = self.connect()
-        self.service = Client(self._database(self.url))
+        self.service = Tickwork(self._database(self.url))
         self.queue = Queue(self._database(self.worker_url), "worker-1")
         self.other_queue = Queue(self._database(self.worker_url), "worker-2")
         return self
@@ -95,8 +95,12 @@ class World:
 
     def held_jobs(self) -> list[ClaimedJob]:
         """What the workers of the running jobs were given."""
-        query = "select jobs.*, token as lease_token from jobs join tickwork.leases on job_id = id order by id"
-        return [ClaimedJob(**row) for row in self.rows(query)]
+        rows = self.rows(
+            "select jobs.*, token as lease_token, coalesce(traceparent, 'link ' || trace_link) as trace, "
+            "tickwork.waited_ms(run_at, ready_at, started_at) as wait_ms "
+            "from jobs join tickwork.leases on job_id = id order by id"
+        )
+        return [ClaimedJob(**row) for row in rows]
 
     def attempts(self, job: JobFields) -> list[DictRow]:
         """The attempts that have ended."""

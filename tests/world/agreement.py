@@ -53,6 +53,15 @@ DISAGREEMENTS = """
             and alarms.wake_at <= clock_timestamp() + interval '1 second'
         )
     union all
+    select format('nobody tells job %s that its event has happened', arrivals.job_id)
+    from tickwork.arrivals left join public.jobs on jobs.id = arrivals.job_id
+    where jobs.status is distinct from 'running'
+      and not exists (
+        select from tickwork.alarms
+        where alarms.tenant_number = arrivals.tenant_number
+          and alarms.wake_at <= clock_timestamp() + interval '1 second'
+      )
+    union all
     select format('job %s is %s, its lease is %s', coalesce(running.id, leases.job_id), running.status, leases.token)
     from (select * from public.jobs where status = 'running') as running
     full join tickwork.leases on leases.job_id = running.id

@@ -10,7 +10,7 @@ import pytest
 
 from tests.servers.cloud import CLIENT_ID, CLIENT_SECRET, Cloud
 from tests.world import World
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.families.imports.check_connector import CHECK_CONNECTOR
 from tickwork.families.imports.import_dropbox import IMPORT_DROPBOX
 from tickwork.families.imports.import_gdrive import IMPORT_GDRIVE
@@ -73,7 +73,7 @@ class Office:
         assert row is not None
         id: UUID = row["id"]
         token = self.clouds[provider].refresh_tokens[-1]
-        Client(self.world.service.database, SECRET_KEY).connectors.keep_token(tenant, id, token)
+        Tickwork(self.world.service.database, secret_key=SECRET_KEY).connectors.set_connector_token(id, token)
         return id
 
     def request(self, connector: UUID, remote_path: str | None = "", files: list[str] | None = None) -> Job:

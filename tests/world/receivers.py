@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from tests.world import World
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.families.webhook.deliver_webhook import DELIVER_WEBHOOK
 from tickwork.families.webhook.http_request import HTTP_REQUEST
 from tickwork.jobs.handler import Handlers
@@ -77,12 +77,16 @@ class Sender:
 
     def __init__(self, world: World, tenant: UUID | None = None) -> None:
         self.world = world
-        self.client = Client(world.service.database, KEY)
+        self.client = Tickwork(world.service.database, secret_key=KEY)
         self.tenant = tenant or world.tenant()
 
     def add(self, url: str, *event_types: str, **columns: Any) -> tuple[UUID, str]:
-        row, secret = self.client.webhooks.add(self.tenant, url, list(event_types), **columns)
-        return row["id"], secret
+        row = self.client.webhooks.create_webhook_endpoint(self.tenant, url, event_types, **columns)
+        return row["webhook_endpoint_id"], row["secret"]
+
+    def rotate(self, endpoint: UUID, overlap_hours: float = 1) -> str:
+        secret: str = self.client.webhooks.rotate_webhook_secret(endpoint, overlap_hours)["secret"]
+        return secret
 
     def emit(self, type: str = "invoice.paid", **payload: Any) -> UUID:
         return emit(self.world, self.tenant, type, **payload)

@@ -7,8 +7,8 @@ for a lock of another session, or has finished. Who waits for another goes on by
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -66,8 +66,8 @@ class Outcome(NamedTuple):
 class Session:
     number: int
     connection: psycopg.Connection
-    opened: int = 0
     has_waited: bool = False
+    closed: list[int] = field(default_factory=list)
 
     @property
     def pid(self) -> int:
@@ -76,7 +76,7 @@ class Session:
     def begin(self, script: str) -> None:
         self.connection.pgconn.exec_(f"set gates.session = {self.number}; set gates.gate = 0".encode())
         self.connection.pgconn.send_query(f"select gates.pass(); begin; {script}; select gates.pass(); commit".encode())
-        self.opened, self.has_waited = 0, False
+        self.has_waited = False
 
     def end(self) -> Outcome:
         """Only when it has finished: this waits."""
@@ -117,26 +117,30 @@ class Driver:
 
     def run(self, scripts: Sequence[str], turns: Sequence[int | tuple[int, int]]) -> list[Outcome]:
         """Let the sessions go on one gate at each of their turns, or up to a given gate; then let them finish."""
-        self._close_gates(len(scripts))
         sessions = self._sessions[: len(scripts)]
+        stops = list(stops_of(turns))
+        self._close_gates(sessions, stops)
         for session, script in zip(sessions, scripts, strict=True):
             session.begin(script)
         until(
             lambda: self._standing(sessions) == len(sessions), "a session has not come to its first gate", pause=PAUSE
         )
-        for turn in turns:
-            number, gate = turn if isinstance(turn, tuple) else (turn, sessions[turn].opened + 1)
+        for number, gate in stops:
             self._open(sessions[number], gate)
             self._settle(sessions)
         self._control.execute("select pg_advisory_unlock_all()")
         return [session.end() for session in sessions]
 
-    def _close_gates(self, sessions: int) -> None:
+    def _close_gates(self, sessions: Sequence[Session], stops: Sequence[tuple[int, int]]) -> None:
+        """Those that a session stops at: whoever looks at locks looks at all that are held."""
+        for session in sessions:
+            session.closed = sorted({0, *(gate for number, gate in stops if number == session.number)})
+        gates = [(GATES + session.number, gate) for session in sessions for gate in session.closed]
         self._control.execute("select pg_advisory_unlock_all()")
         self._control.execute(
             "select count(pg_advisory_lock(class, gate)) "
-            "from generate_series(%s::integer, %s::integer) as class, generate_series(0, %s::integer) as gate",
-            [GATES, GATES + sessions - 1, MAX_GATES],
+            "from unnest(%s::integer[], %s::integer[]) as gates(class, gate)",
+            [list(column) for column in zip(*gates, strict=True)],
         )
 
     def _standing(self, sessions: Sequence[Session]) -> int:
@@ -148,12 +152,11 @@ class Driver:
 
     def _open(self, session: Session, gate: int) -> None:
         """All gates before that one."""
-        if gate > session.opened:
-            self._control.execute(
-                "select count(pg_advisory_unlock(%s, gate)) from generate_series(%s::integer, %s::integer) as gate",
-                [GATES + session.number, session.opened, min(gate, MAX_GATES) - 1],
-            )
-            session.opened = gate
+        self._control.execute(
+            "select count(pg_advisory_unlock(%s, gate)) from unnest(%s::integer[]) as gate",
+            [GATES + session.number, [each for each in session.closed if each < gate]],
+        )
+        session.closed = [each for each in session.closed if each >= gate]
 
     def _settle(self, sessions: Sequence[Session]) -> None:
         pids = [session.pid for session in sessions]
@@ -166,6 +169,15 @@ class Driver:
             return bool(row["at_work"] == 0)
 
         until(is_settled, "a session neither waits nor finishes", pause=PAUSE)
+
+
+def stops_of(turns: Sequence[int | tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """At each turn, which session goes on, and up to which of its gates."""
+    opened: dict[int, int] = {}
+    for turn in turns:
+        number, gate = turn if isinstance(turn, tuple) else (turn, opened.get(turn, 0) + 1)
+        opened[number] = gate
+        yield number, gate
 
 
 @lru_cache

@@ -9,15 +9,19 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tickwork_bench.api import API
 from tickwork_bench.bloat import BLOAT
 from tickwork_bench.chunks import CHUNKS
 from tickwork_bench.claim_cost import CLAIM_COST
 from tickwork_bench.cold_start import COLD_START
+from tickwork_bench.concurrency import CONCURRENCY
+from tickwork_bench.console import CONSOLE
 from tickwork_bench.contention import CONTENTION
 from tickwork_bench.drain import DRAIN
 from tickwork_bench.enqueue import ENQUEUE
 from tickwork_bench.fair_claim import FAIR_CLAIM
 from tickwork_bench.fairness import FAIRNESS
+from tickwork_bench.figures import FIGURES
 from tickwork_bench.invoke import INVOKE
 from tickwork_bench.latency import LATENCY
 from tickwork_bench.measure import Bench, Measurement, Result
@@ -27,20 +31,26 @@ from tickwork_bench.place import running_place
 from tickwork_bench.report import save, show
 from tickwork_bench.schedules import SCHEDULES
 from tickwork_bench.search import SEARCH_TIME
+from tickwork_bench.wake_ups import WAKE_UPS
 from tickwork_local.stack import stopped_by_signals
 
 MEASUREMENTS = (
     DRAIN,
     ENQUEUE,
     LATENCY,
+    WAKE_UPS,
+    CONCURRENCY,
     CLAIM_COST,
     FAIR_CLAIM,
     CONTENTION,
     BLOAT,
     FAIRNESS,
     SCHEDULES,
+    FIGURES,
+    CONSOLE,
     INVOKE,
     COLD_START,
+    API,
     PAGES_READ,
     CHUNKS,
     SEARCH_TIME,

@@ -40,12 +40,12 @@ def run(bench: Bench) -> Result:
     return Result(latency_figures(samples, BARE), [Target("tickwork, p50", [f"{BARE}, p50"], at_most=2)])
 
 
-def started(bench: Bench, listener: Listener, running: ExitStack) -> Callable[[], float]:
+def started(bench: Bench, listener: Listener, running: ExitStack, work: Work | None = None) -> Callable[[], float]:
     """What enqueues one job and returns the milliseconds until it started."""
     url = running.enter_context(bench.place.database())
     listener.prepare(url)
     sender = running.enter_context(listener.sender(url))
-    line = running.enter_context(process(partial(listen, listener.listen, url)))
+    line = running.enter_context(process(partial(listen, work or listener.listen, url)))
 
     def milliseconds() -> float:
         began = time.monotonic()

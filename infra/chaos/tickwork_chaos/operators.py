@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from random import Random
 from uuid import UUID
 
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.call import call
 from tickwork.database.connection import Database
 from tickwork.errors import QueueError
@@ -24,7 +24,7 @@ class Operator:
     def __init__(self, url: str, scene: Scene, ledger: Ledger, seed: int) -> None:
         self.requests: list[tuple[UUID, str]] = []
         self._database = Database(url, "tickwork operator")
-        self._jobs = Client(self._database).jobs
+        self._jobs = Tickwork(self._database).jobs
         self._scene = scene
         self._ledger = ledger
         self._chance = Random(f"{seed} operator")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import psycopg
 
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Connection, Database, connect
 from tickwork_chaos.orders import Wanted
 from tickwork_chaos.scene import Scene
@@ -17,7 +17,7 @@ NAME = "tickwork producer"
 class Single:
     def __init__(self, url: str, scene: Scene) -> None:
         self._database = Database(url, NAME)
-        self._jobs = Client(self._database).jobs
+        self._jobs = Tickwork(self._database).jobs
         self._tenants = scene.tenants
 
     def __call__(self, orders: Sequence[Wanted]) -> list[UUID | None]:

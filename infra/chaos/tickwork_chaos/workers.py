@@ -94,13 +94,13 @@ class Crew:
         ports = free_ports(2)
         self.workers: list[Worker] = []
         plan = [
-            ("single", direct_url, worker("storm", 1)),
-            ("batch", direct_url, worker("storm", 20)),
-            ("large-batch", direct_url, worker("storm", 100)),
-            ("gust-single", direct_url, worker("gust", 1)),
-            ("pooled-single", pooled_url, worker("storm", 1)),
-            ("pooled-batch", pooled_url, worker("storm", 20)),
-            ("pooled-gust-batch", pooled_url, worker("gust", 20)),
+            ("single", direct_url, worker("storm")),
+            ("batch", direct_url, worker("storm", "--batch=20")),
+            ("large-batch", direct_url, worker("storm", "--batch=100")),
+            ("concurrent", direct_url, worker("storm", "gust", "--concurrency=8")),
+            ("pooled-concurrent", pooled_url, worker("gust", "storm", "--concurrency=4")),
+            ("pooled-batch", pooled_url, worker("storm", "--batch=20")),
+            ("pooled-gust-batch", pooled_url, worker("gust", "--batch=20")),
             ("function", direct_url, function("storm", ports[0])),
             ("pooled-gust-function", pooled_url, function("gust", ports[1])),
         ]
@@ -133,9 +133,9 @@ class Crew:
             connection.close()
 
 
-def worker(family: str, batch: int) -> list[str]:
+def worker(*arguments: str) -> list[str]:
     program = str(Path(sys.executable).with_name("tickwork"))
-    return [program, "worker", family, "--functions", str(FUNCTIONS), "--batch", str(batch)]
+    return [program, "worker", "--functions", str(FUNCTIONS), *arguments]
 
 
 def function(family: str, port: int) -> list[str]:

@@ -10,7 +10,7 @@ from tickwork_gcp.requirements import LOCK, pinned_requirements
 
 PACKAGE = Path(tickwork.__file__).parent
 # Of the package: what no function imports. Of a family: what it was made from, and hidden files such as .env.
-LEFT_OUT = ("__pycache__", "cli", "files", "sql", "testing", "waking")
+LEFT_OUT = ("__pycache__", "cli", "files", "sql", "testing")
 NOT_UPLOADED = ("__pycache__", ".*", "family.toml", LOCK)
 
 

@@ -11,7 +11,9 @@ from tickwork.errors import InvalidRequest
 
 FILE = "family.toml"
 # Settings of tickwork that no plan, no command line and no description of a service may show.
-SECRET = re.compile(r"TICKWORK_(DATABASE_URL|\w*(SECRET|KEY|PASSWORD|TOKEN))|AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY)")
+SECRET = re.compile(
+    r"TICKWORK_(?!AMQP_ROUTING)\w*(DATABASE_URL|AMQP_URL|SECRET|KEY|PASSWORD|TOKEN)|AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY)"
+)
 # Set by Google or by the plan itself.
 RESERVED = re.compile(
     r"PORT|K_(SERVICE|REVISION|CONFIGURATION)|X_GOOGLE_\w+|FUNCTION_(TARGET|SIGNATURE_TYPE)|GOOGLE_CLOUD_PROJECT"
@@ -66,9 +68,18 @@ class FamilyFile(BaseModel):
         default=False, description="whether the function reads or writes files: it gets the vault's keys and client"
     )
 
+    database: str = Field(
+        default="TICKWORK_DATABASE_URL",
+        description="the variable of yours that the function gets as `TICKWORK_DATABASE_URL`",
+    )
+    is_open: bool = Field(
+        default=False,
+        description="whether everybody may call the function: it verifies its callers, and no scheduler wakes it",
+    )
+
     @model_validator(mode="after")
     def check_names(self) -> "FamilyFile":
-        for name in (*self.settings, *self.secrets):
+        for name in (*self.settings, *self.secrets, self.database):
             if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
                 raise ValueError(f"{name!r} is not the name of a variable")
             if RESERVED.fullmatch(name):

@@ -10,7 +10,7 @@ from tickwork_gcp.function_steps import function_steps
 from tickwork_gcp.plan import SCHEDULER, Callers, Plan, Target
 from tickwork_gcp.project_steps import create_account, enable_services, secret_steps
 from tickwork_gcp.scheduler_jobs import tick_of
-from tickwork_gcp.variables import DATABASE_URL, secrets_of
+from tickwork_gcp.variables import DATABASE_URL, secrets_of, source_of
 
 
 def make_plan(
@@ -25,16 +25,16 @@ def make_plan(
     """Everything that is needed, in the order in which it is created. Running it again only changes what is new."""
     check_place(project, region)
     check_names(list(families))
-    check_settings(callers, environment)
+    check_settings(families, callers, environment)
     plan = Plan(project, region, callers, target, families)
     plan.steps.append(enable_services(plan))
-    for name in sorted({name for family in families.values() for name in secrets_of(family, environment)}):
+    for name in sorted({source_of(name, file) for file in families.values() for name in secrets_of(file, environment)}):
         plan.steps.extend(secret_steps(plan, name, environment))
     if callers == "scheduler":
         plan.steps.append(create_account(plan, SCHEDULER, "wakes the functions of tickwork"))
-    for family in families:
+    for family, file in families.items():
         plan.steps.extend(function_steps(plan, family, bundles / family, environment))
-        if callers == "scheduler":
+        if callers == "scheduler" and not file.is_open:
             plan.ticks.append(tick_of(plan, family))
     return plan
 
@@ -56,10 +56,12 @@ def check_names(families: list[str]) -> None:
             raise InvalidRequest(f"{family}: {SCHEDULER} is who wakes the functions; choose another name")
 
 
-def check_settings(callers: Callers, environment: Mapping[str, str]) -> None:
+def check_settings(families: Mapping[str, FamilyFile], callers: Callers, environment: Mapping[str, str]) -> None:
     if callers == "supabase" and not environment.get("TICKWORK_HMAC_SECRET"):
         raise BadSetting("TICKWORK_HMAC_SECRET is not set. pg_net signs its calls with it: openssl rand -hex 32")
-    if not environment.get(DATABASE_URL):
-        raise BadSetting(f"{DATABASE_URL} is not set. Example: postgresql://tickwork_worker@host:6543/postgres")
+    for name in sorted({file.database for file in families.values()}):
+        if not environment.get(name):
+            role = "tickwork_worker" if name == DATABASE_URL else "tickwork_api"
+            raise BadSetting(f"{name} is not set. Example: postgresql://{role}@host:6543/postgres")
     if environment.get("TICKWORK_VAULT_URL", "").startswith("file:"):
         raise BadSetting("TICKWORK_VAULT_URL: a folder is lost with its instance. Use s3: or supabase:.")

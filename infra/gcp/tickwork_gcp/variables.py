@@ -16,7 +16,8 @@ PLAIN = {name for name in VARIABLES.values() if not SECRET.fullmatch(name)}
 
 def secrets_of(family: FamilyFile, environment: Mapping[str, str]) -> list[str]:
     """Tickwork's own secrets if they are set; those that the family names in any case, and always the database."""
-    names = {name for name in known_secrets(family) if environment.get(name) or is_required(name, family)}
+    known = known_secrets(family)
+    names = {name for name in known if environment.get(source_of(name, family)) or is_required(name, family)}
     # Amazon's are used for other things as well.
     if not environment.get("TICKWORK_VAULT_URL", "").startswith("s3:"):
         names -= {name for name in VAULT if name.startswith("AWS_") and name not in family.secrets}
@@ -24,7 +25,14 @@ def secrets_of(family: FamilyFile, environment: Mapping[str, str]) -> list[str]:
 
 
 def known_secrets(family: FamilyFile) -> set[str]:
-    return {*ALWAYS, *(VAULT if family.vault else ()), *family.secrets}
+    # What is open is not woken.
+    always = (DATABASE_URL,) if family.is_open else ALWAYS
+    return {*always, *(VAULT if family.vault else ()), *family.secrets}
+
+
+def source_of(name: str, family: FamilyFile) -> str:
+    """The variable of the operator that a secret of the function has its value from."""
+    return family.database if name == DATABASE_URL else name
 
 
 def is_required(name: str, family: FamilyFile) -> bool:

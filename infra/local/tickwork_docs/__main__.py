@@ -1,4 +1,4 @@
-"""python -m tickwork_docs writes the reference pages; `make docs` calls it."""
+"""python -m tickwork_docs writes the reference pages and openapi.json; `make docs` calls it."""
 
 import subprocess
 import sys
@@ -7,10 +7,13 @@ from tempfile import TemporaryDirectory
 
 import psycopg
 
+from tickwork_docs import openapi
 from tickwork_docs.pages import pages
 from tickwork_local.postgres import running_postgres
 
-FOLDER = Path(__file__).parents[3] / "docs" / "reference"
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "docs" / "reference"
+OPENAPI = ROOT / "shared/tickwork/api/openapi.json"
 
 
 def main() -> None:
@@ -25,6 +28,8 @@ def main() -> None:
                 for name, text in pages(connection).items():
                     (FOLDER / name).write_text(text)
                     print(f"wrote docs/reference/{name}")
+                OPENAPI.write_text(openapi.document(connection))
+                print(f"wrote {OPENAPI.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -79,6 +79,15 @@ MEANINGS = {
         "this setting, after a third",
         "worker_id": "the name of the worker, for people to read in `jobs.worker_id` and logs. By default made of the "
         "revision or host, the process and a random part, which tells instances apart",
+        "log_each_job": "a worker with `--batch` writes a [line](logs.md) `settle` for each job, also if it is done",
+    },
+    "RabbitMQ": {
+        "amqp_url": "a broker that wakes workers at once, `amqps://user:password@broker.example/vhost`: for workers "
+        "and whoever enqueues ([guide](../guide/rabbitmq.md)); needs `tickwork[rabbitmq]`",
+        "amqp_enabled": "with `false` the broker is not used, although its URL is set",
+        "amqp_exchange": "where messages are published; created if it does not exist",
+        "amqp_routing_key": "their routing key",
+        "health_require_amqp": "`/health/ready` fails with `broker` while that cannot be reached",
     },
     "Callers": {
         "bearer_secret": "accepts `Authorization: Bearer <secret>`",
@@ -88,7 +97,24 @@ MEANINGS = {
         "oidc_audience": "accepts a Google OIDC token for this audience; needs `TICKWORK_OIDC_EMAIL`",
         "oidc_email": "the service account that such a token must belong to",
         "oidc_keys_url": "where the keys of those tokens are",
+        "jwt_issuer": "who signs the tokens of users that call the API: `https://<project>.supabase.co/auth/v1`",
+        "jwks_url": "where the public keys of those tokens are: "
+        "`https://<project>.supabase.co/auth/v1/.well-known/jwks.json`. ES256, RS256 and EdDSA are accepted",
+        "jwt_secret": "the shared secret of a project that still signs tokens with HS256; never beside "
+        "`TICKWORK_JWKS_URL`",
+        "jwt_audience": "the audience that a user's token must have",
+        "api_origins": "the pages whose scripts may call the API from a browser, each with a credential of its own",
+        "console_secret": "signs the sessions of users of the console; without it, only API keys can sign in there",
+        "console_auth_key": "the publishable (anon) key of the Supabase project of `TICKWORK_JWT_ISSUER`; with it, "
+        "users sign in to the console with their e-mail address and password",
+        "console_path": "the path of the console",
+        "console_frame_ancestors": "the pages that may show the console in a frame; they must be of the same site, as "
+        "browsers do not send its cookie otherwise",
+        "console_read_only": "the console changes nothing, whoever is signed in",
         "open_on_loopback": "accepts every call from this machine: for the local stack only",
+    },
+    "Commands": {
+        "commands_file": "the file of [commands](../guide/commands.md) that `tickwork worker command` may run",
     },
     "Documents and vault": {
         "vault_url": "where files are: `file:/folder`, `s3://bucket?endpoint=https://…&region=…` with the usual `AWS_` "

@@ -24,22 +24,43 @@ GROUPS = {
     "Enqueue": ["enqueue_job", "enqueue_jobs"],
     "Claim and settle": [
         *("claim_next_job", "claim_jobs", "heartbeat_job", "heartbeat_jobs", "hold_job", "complete_job", "fail_job"),
-        *("release_job", "settle_jobs", "settle_and_claim"),
+        *("release_job", "settle_jobs", "settle_and_claim", "note_worker"),
+        *("read_held_steps", "store_held_step", "open_held_wait"),
     ],
     "Manage": [
         *("cancel_job", "retry_job", "reschedule_job", "bury_job", "cancel_jobs", "retry_jobs", "reschedule_jobs"),
+        *("change_matching_jobs", "change_some_jobs"),
     ],
     "Pauses and lanes": [
         *("pause_jobs", "resume_jobs", "hold_lane", "release_lane", "hold_lane_of_job", "limit_lane", "list_holds"),
     ],
-    "Read": ["list_jobs", "queue_summary", "explain_job"],
-    "Documents": ["estimate_extraction", "request_extraction", "search_chunks", "correct_document_type"],
+    "Read": [
+        *("list_jobs", "get_job", "list_attempts", "list_steps", "summarize_jobs", "queue_summary", "explain_job"),
+        *("list_workers", "find_matching_jobs", "count_matching_jobs", "list_errors", "estimate_start", "queue_health"),
+    ],
+    "Types and members": ["list_job_types", "create_job_type", "change_job_type", "list_members"],
+    "Documents": [
+        "list_documents",
+        "get_document",
+        "estimate_extraction",
+        "request_extraction",
+        "search_chunks",
+        "correct_document_type",
+    ],
+    "Artifacts": ["add_artifact", "list_artifacts", "sign_artifact"],
     "Imports": ["request_import", "note_changes"],
     "Events and webhooks": [
         *("emit_event", "emit_held_event", "note_delivery", "test_webhook", "redeliver_webhook"),
         *("redeliver_webhooks", "purge_events"),
     ],
-    "Housekeeping": ["reap_expired_leases", "rebuild_queue", "purge_jobs"],
+    "Keys": ["create_api_key", "list_api_keys", "revoke_api_key", "who_am_i"],
+    "Workers with a key": [
+        *("worker_claim_jobs", "worker_heartbeat_job", "worker_complete_job", "worker_fail_job", "worker_release_job"),
+        "worker_settle_and_claim",
+    ],
+    "Console": ["create_sign_in_link", "use_sign_in_link"],
+    "Audit": ["list_audit", "note_refusal"],
+    "Housekeeping": ["reap_expired_leases", "rebuild_queue", "purge_jobs", "purge_audit"],
 }
 
 QUERY = """

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import psycopg
 from rich.text import Text
 
 from tickwork.cli.output import job_table, plain_table, print_table
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Database
 from tickwork.jobs.rows import Job, Receipt
 from tickwork.shipped import FUNCTIONS, ROOT
+from tickwork_local.api import console_link
 from tickwork_local.demo_documents import add_samples, show_samples
 from tickwork_local.demo_webhooks import receiving, show_messages
 from tickwork_local.functions import Function
@@ -41,6 +43,8 @@ class Kind:
     ends: str
 
 
+KEEP_SECONDS = 60
+
 KINDS = (
     Kind("demo_quick", 8, "quick", "done"),
     Kind("demo_slow", 2, "slow, with progress", "done"),
@@ -50,8 +54,8 @@ KINDS = (
 )
 
 
-def run_demo(home: Path) -> int:
-    """Exit code 0 only if every job ended in the status it should."""
+def run_demo(home: Path, *, is_kept: bool) -> int:
+    """Exit code 0 only if every job ended in the status it should. With `is_kept` one can look at it afterwards."""
     # A killed `make demo` leaves nothing behind.
     die_with_parent()
     functions = {
@@ -63,8 +67,9 @@ def run_demo(home: Path) -> int:
     }
     with stopped_by_signals():
         print("Starting Postgres and the functions …", flush=True)
-        with running_stack(home, functions, tick_seconds=1, reset=True) as stack:
-            client = Client(Database(stack.database_url, "tickwork demo"), own_secret_key(stack.home))
+        api = Function(FUNCTIONS / "api/main.py")
+        with running_stack(home, functions, api=api, tick_seconds=1, reset=True) as stack:
+            client = Tickwork(Database(stack.database_url, "tickwork demo"), secret_key=own_secret_key(stack.home))
             with receiving(client) as messages:
                 jobs = enqueue(client, stack)
                 print(
@@ -78,13 +83,24 @@ def run_demo(home: Path) -> int:
             are_right = summarize(jobs, ended, home)
             are_read = show_samples(client, papers)
             are_told = show_messages(messages, len(papers))
+            show_console(stack, is_kept)
         if not (are_right and are_read and are_told):
             return 1
         print(NEXT_STEPS, end="")
         return 0
 
 
-def enqueue(client: Client, stack: Stack) -> list[Receipt]:
+def show_console(stack: Stack, is_kept: bool) -> None:
+    if not is_kept:
+        print("\n`tickwork demo --keep` leaves the console open for a minute, to look at all this in a browser.")
+        return
+    link = console_link(stack.api["api_url"], stack.database_url)
+    print(f"\nLook at it in the console, for a minute or until Ctrl-C:\n{link}", flush=True)
+    with suppress(KeyboardInterrupt):
+        time.sleep(KEEP_SECONDS)
+
+
+def enqueue(client: Tickwork, stack: Stack) -> list[Receipt]:
     with psycopg.connect(stack.database_url) as connection:
         connection.execute((DEMO / "types.sql").read_bytes())
         rows = connection.execute(
@@ -96,7 +112,7 @@ def enqueue(client: Client, stack: Stack) -> list[Receipt]:
     )
 
 
-def unfinished(client: Client) -> int:
+def unfinished(client: Tickwork) -> int:
     return sum(row["queued"] + row["running"] for row in client.jobs.queue_summary())
 
 

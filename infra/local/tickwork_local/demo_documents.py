@@ -5,7 +5,7 @@ from uuid import UUID
 
 from tickwork.cli.document_tables import document_table, hit_table
 from tickwork.cli.output import print_table
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.tools.vault import open_vault
 from tickwork_local.stack import Stack
 
@@ -13,7 +13,7 @@ TENANT = "acme"
 QUERY = "mietvertrag hauptstraße"
 
 
-def add_samples(client: Client, stack: Stack, folder: Path) -> list[UUID]:
+def add_samples(client: Tickwork, stack: Stack, folder: Path) -> list[UUID]:
     """Put every file of the folder into the vault and have it extracted."""
     documents = client.documents
     tenant = client.tenants.find(TENANT)
@@ -24,7 +24,7 @@ def add_samples(client: Client, stack: Stack, folder: Path) -> list[UUID]:
     return added
 
 
-def show_samples(client: Client, ids: list[UUID]) -> bool:
+def show_samples(client: Tickwork, ids: list[UUID]) -> bool:
     """Shows the results and a search; returns whether all documents were extracted and classified."""
     documents = client.documents
     rows = sorted(documents.overview(ids=ids, limit=len(ids)), key=lambda row: str(row["name"]))

@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork_local.demo_documents import TENANT
 from tickwork_local.webhook_receiver import Message, Receiver
 
 
 @contextmanager
-def receiving(client: Client) -> Iterator[list[Message]]:
+def receiving(client: Tickwork) -> Iterator[list[Message]]:
     """What arrives, as it arrives."""
     messages: list[Message] = []
     secrets: list[str] = []
     tenant = client.tenants.find(TENANT)
     with Receiver(lambda: secrets[0], messages.append) as receiver:
-        _, secret = client.webhooks.add(tenant, receiver.url, ["document.*"], "make demo")
-        secrets.append(secret)
+        row = client.webhooks.create_webhook_endpoint(tenant, receiver.url, ["document.*"], "make demo")
+        secrets.append(row["secret"])
         yield messages
 
 

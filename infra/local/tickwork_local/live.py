@@ -3,18 +3,21 @@
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+import psycopg
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from tickwork.cli.output import COLOURS, job_table, one_line, plain_table
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Database
 from tickwork.errors import Unavailable
 from tickwork.jobs.rows import Job
+from tickwork_local.api import console_link
 from tickwork_local.stack import Stack, StackFailed
 
 LOOK_SECONDS = 0.5
@@ -28,11 +31,19 @@ def show(stack: Stack) -> None:
     print()
     stack.print_places()
     first = "Try `tickwork documents add FILE --tenant acme`. " if "extract" in stack.functions else ""
+    print_console(stack)
     print(f"\n{first}Ctrl-C stops the stack.\n", flush=True)
     try:
-        watch(Client(Database(stack.database_url, "tickwork live table")), lambda: False)
+        watch(Tickwork(Database(stack.database_url, "tickwork live table")), lambda: False)
     except Unavailable as error:
         raise StackFailed(f"the database has stopped: see {stack.home / 'postgres.log'}") from error
+
+
+def print_console(stack: Stack) -> None:
+    """A database of somebody else may not let us name its operator."""
+    if "api_url" in stack.api:
+        with suppress(psycopg.Error):
+            print(f"\nThe console, signed in once: {console_link(stack.api['api_url'], stack.database_url)}")
 
 
 def say(line: str) -> None:
@@ -40,7 +51,7 @@ def say(line: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
 
 
-def watch(client: Client, is_over: Callable[[], bool], *, transient: bool = False) -> None:
+def watch(client: Tickwork, is_over: Callable[[], bool], *, transient: bool = False) -> None:
     """Show what changes until it is over."""
     console = Console()
     if console.is_interactive and sys.stdout.isatty():
@@ -49,7 +60,7 @@ def watch(client: Client, is_over: Callable[[], bool], *, transient: bool = Fals
         print_changes(client, is_over)
 
 
-def draw_changes(console: Console, client: Client, is_over: Callable[[], bool], transient: bool) -> None:
+def draw_changes(console: Console, client: Tickwork, is_over: Callable[[], bool], transient: bool) -> None:
     with Live(console=console, auto_refresh=False, transient=transient) as live:
         while not is_over():
             latest = sorted(client.jobs.list_jobs(max_jobs=LOOK_AT), key=lambda job: job.updated_at, reverse=True)
@@ -57,7 +68,7 @@ def draw_changes(console: Console, client: Client, is_over: Callable[[], bool], 
             time.sleep(LOOK_SECONDS)
 
 
-def print_changes(client: Client, is_over: Callable[[], bool]) -> None:
+def print_changes(client: Tickwork, is_over: Callable[[], bool]) -> None:
     """One line for each type of job whose counts changed."""
     known: dict[str, str] = {}
     is_last = False

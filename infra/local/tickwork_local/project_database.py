@@ -21,6 +21,7 @@ class OwnDatabase:
 
     url: str
     worker_url: str
+    api_url: str
 
     def bring_up_to_date(self, project: Project) -> list[str]:
         return [f"applied {name}" for name in prepare(self.url, project)]
@@ -32,6 +33,7 @@ class ExistingDatabase:
 
     url: str
     worker_url: str
+    api_url: str
 
     def bring_up_to_date(self, project: Project) -> list[str]:
         check_applied(self.url, project)
@@ -41,14 +43,15 @@ class ExistingDatabase:
 def existing_database(url: str, project: Project) -> ExistingDatabase:
     """Functions connect as the given role, and act as tickwork_worker: its password is not for us to set."""
     check_applied(url, project)
-    options = "options=-c%20role%3Dtickwork_worker"
-    worker_url = f"{url}{'&' if '?' in url else '?'}{options}"
+    worker_url, api_url = (
+        f"{url}{'&' if '?' in url else '?'}options=-c%20role%3D{role}" for role in ("tickwork_worker", "tickwork_api")
+    )
     try:
         psycopg.connect(worker_url).close()
     except psycopg.Error as error:
         hint = f"grant tickwork_worker to {conninfo_to_dict(url).get('user', 'your role')};"
         raise InvalidRequest(f"--database-url: the role may not act as tickwork_worker ({error})", hint=hint) from None
-    return ExistingDatabase(url, worker_url)
+    return ExistingDatabase(url, worker_url, api_url)
 
 
 def check_applied(url: str, project: Project) -> None:

@@ -22,6 +22,7 @@ from tickwork.cli.project import Project
 from tickwork.database.migrate import edited_since
 from tickwork.errors import Error
 from tickwork.shipped import ROOT
+from tickwork_local.api import api_settings, own_api_key
 from tickwork_local.functions import Function, Functions
 from tickwork_local.postgres import PortTaken, PostgresFailed, Server, is_taken, running_postgres, try_lock
 from tickwork_local.project_database import OwnDatabase, existing_database, without_password
@@ -45,6 +46,8 @@ class Stack:
     worker_url: str
     vault_url: str
     functions: Mapping[str, str]
+    # Where the HTTP API is, and a key for it, if it is served.
+    api: Mapping[str, str]
     # Where the Supabase server is, and its keys, if there is one: see `Supabase.as_json`.
     supabase: Mapping[str, str]
 
@@ -56,6 +59,7 @@ class Stack:
             "vault_url": self.vault_url,
             "functions": dict(self.functions),
             "logs": str(self.home / "logs"),
+            **self.api,
             **self.supabase,
         }
 
@@ -66,7 +70,7 @@ class Stack:
             "vault": self.vault_url,
             **self.functions,
             "logs": str(self.home / "logs"),
-            **{name.replace("_", " "): value for name, value in self.supabase.items()},
+            **{name.replace("_", " "): value for name, value in {**self.api, **self.supabase}.items()},
         }
         width = max(map(len, places))
         for name, where in places.items():
@@ -81,6 +85,7 @@ def running_stack(
     project: Project | None = None,
     database_url: str | None = None,
     supabase: Lite | None = None,
+    api: Function | None = None,
     port: int = 0,
     tick_seconds: float = 30,
     reset: bool = False,
@@ -99,7 +104,7 @@ def running_stack(
             discard(home)
         (home / "logs").mkdir(exist_ok=True)
         supabase_port = port and port + 1
-        check_ports(functions, supabase_port if supabase else 0)
+        check_ports({**functions, **({"api": api} if api else {})}, supabase_port if supabase else 0)
         database = (
             existing_database(database_url, project)
             if database_url
@@ -118,7 +123,12 @@ def running_stack(
             log = home / "logs" / "supabase.log"
             server = running_supabase(supabase, database.url, home / "supabase", log, supabase_port)
             served = cleanup.enter_context(server).as_json()
-        stack = Stack(home, os.getpid(), database.url, database.worker_url, vault_url, urls, served)
+        opened: Mapping[str, str] = {}
+        if api:
+            of_api = api_settings(home, database.api_url, served)
+            found = cleanup.enter_context(Functions({"api": api}, {**settings, **of_api}, home / "logs", say)).urls
+            opened = {"api_url": found["api"], **own_api_key(home, database.url)}
+        stack = Stack(home, os.getpid(), database.url, database.worker_url, vault_url, urls, opened, served)
         cleanup.enter_context(Ticker(stack.database_url, urls, tick_seconds, home / "logs" / "ticker.log"))
         if project.is_real:
             folder = project.root / "migrations"
@@ -149,7 +159,8 @@ def check_ports(functions: Mapping[str, Function], supabase: int) -> None:
 @contextmanager
 def own_database(home: Path, port: int, project: Project) -> "Iterator[OwnDatabase]":
     with translated(running_postgres(home / "postgres", port=port or None)) as server:
-        database = OwnDatabase(server.url(DATABASE), server.url(DATABASE, user="tickwork_worker"))
+        urls = [server.url(DATABASE, user=role) for role in ("tickwork_worker", "tickwork_api")]
+        database = OwnDatabase(server.url(DATABASE), *urls)
         create_database(server.url())
         database.bring_up_to_date(project)
         check_unedited(database.url)
@@ -207,6 +218,7 @@ def find_stack(home: Path) -> Stack | None:
             state["worker_database_url"],
             state["vault_url"],
             state["functions"],
+            {name: value for name, value in state.items() if name.startswith("api_")},
             {name: value for name, value in state.items() if name.startswith("supabase_")},
         )
     except (OSError, ValueError, KeyError):
@@ -246,7 +258,7 @@ def only_one_stack(home: Path) -> Iterator[None]:
 def discard(home: Path) -> None:
     """Move the data away before it is deleted: the Postgres of a killed stack may still be shutting down in it."""
     grave = Path(tempfile.mkdtemp(prefix="discarded-", dir=home))
-    for name in ("postgres", "vault", "logs", "secret-key"):
+    for name in ("postgres", "vault", "logs", "secret-key", "api-key"):
         with suppress(FileNotFoundError):
             (home / name).rename(grave / name)
     for each in home.glob("discarded-*"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Database, connect
 from tickwork.errors import QueueError
 from tickwork.logs import log_line
@@ -28,7 +28,7 @@ class Ticker:
 
     def __init__(self, database_url: str, functions: Mapping[str, str], tick_seconds: float, logs: Path) -> None:
         self._database_url = database_url
-        self._client = Client(Database(database_url, "tickwork ticker"))
+        self._client = Tickwork(Database(database_url, "tickwork ticker"))
         self._functions = functions
         self._tick_seconds = tick_seconds
         self._logs = logs

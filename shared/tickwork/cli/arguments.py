@@ -2,11 +2,12 @@
 
 import json
 import re
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from tickwork.database.connection import Database
+from tickwork.client import Tickwork
 from tickwork.errors import BadSetting, InvalidRequest
 from tickwork.settings import is_postgres_url
 
@@ -19,29 +20,31 @@ def database_url(given: str, name: str) -> str:
         raise BadSetting(f"{name}: {error}. Example: postgresql://user:password@host:5432/database") from None
 
 
-def job_id(database: Database, given: str, name: str = "ID") -> UUID:
-    return whole_id(database, "public.jobs", given, name, "job")
+def job_id(client: Tickwork, given: str, name: str = "ID") -> UUID:
+    return whole_id(client, "public.jobs", given, name, "job")
 
 
-def document_id(database: Database, given: str) -> UUID:
-    return whole_id(database, "public.documents", given, "ID", "document")
+def document_id(client: Tickwork, given: str) -> UUID:
+    return whole_id(client, "public.documents", given, "ID", "document")
 
 
-def endpoint_id(database: Database, given: str) -> UUID:
-    return whole_id(database, "public.webhook_endpoints", given, "ID", "endpoint")
+def endpoint_id(client: Tickwork, given: str) -> UUID:
+    return whole_id(client, "public.webhook_endpoints", given, "ID", "endpoint")
 
 
-def delivery_id(database: Database, given: str) -> UUID:
-    return whole_id(database, "public.webhook_deliveries", given, "ID", "delivery")
+def delivery_id(client: Tickwork, given: str) -> UUID:
+    return whole_id(client, "public.webhook_deliveries", given, "ID", "delivery")
 
 
-def whole_id(database: Database, table: str, given: str, name: str, kind: str) -> UUID:
+def whole_id(client: Tickwork, table: str, given: str, name: str, kind: str) -> UUID:
     """The only id of the table that begins like that; a whole one is taken as it is."""
     digits = digits_of_id(given, name, kind)
     if len(digits) == 32:
         return UUID(digits)
+    if not client.has_database:
+        raise InvalidRequest(f"{name}: {given!r} is not a whole id", hint="Over HTTP, give all of its digits.")
     ends = {"first": UUID(digits.ljust(32, "0")), "last": UUID(digits.ljust(32, "f"))}
-    rows = database.rows(f"select id from {table} where id between %(first)s and %(last)s limit 2", ends)
+    rows = client.database.rows(f"select id from {table} where id between %(first)s and %(last)s limit 2", ends)
     if len(rows) != 1:
         what = f"several ids of {PLURALS[kind]} begin" if rows else f"no id of {PLURALS[kind]} begins"
         hint = "Give more of its digits." if rows else f"`{LISTED_BY[kind]}` shows the ids."
@@ -86,19 +89,37 @@ def payload(given: str) -> Any:
     return value
 
 
-def point_in_time(database: Database, given: str | None, name: str = "run_at") -> datetime | None:
-    """A time, or an interval from now, as read by Postgres and by its clock."""
+def point_in_time(client: Tickwork, given: str | None, name: str = "run_at") -> datetime | None:
+    """A time, or an interval from now, as read by Postgres and by its clock; over HTTP, by ours."""
     if given is None:
         return None
+    if not client.has_database:
+        return read_here(given, name)
     readings = ["select %(given)s::timestamptz as at"]
     # 08:00 could also be read as an interval of eight hours, which is hardly ever meant.
     if any(each.isalpha() for each in given):
         readings.append("select now() + %(given)s::interval as at")
     for reading in readings:
         try:
-            at: datetime = database.rows(reading, {"given": given})[0]["at"]
+            at: datetime = client.database.rows(reading, {"given": given})[0]["at"]
         except InvalidRequest:
             continue
         return at
     hint = "Use a time up to the year 9999, such as 2027-01-31T08:00Z, or an interval from now, such as '1 hour'."
+    raise InvalidRequest(f"{name}: {given!r} is not a point in time", hint=hint)
+
+
+INTERVAL = re.compile(r"(\d{1,6}) ?(second|minute|hour|day|week)s?( ago)?")
+
+
+def read_here(given: str, name: str) -> datetime:
+    if given == "now":
+        return datetime.now(UTC)
+    if match := INTERVAL.fullmatch(given):
+        apart = timedelta(**{f"{match[2]}s": int(match[1])})
+        return datetime.now(UTC) + (-apart if match[3] else apart)
+    with suppress(ValueError):
+        if (at := datetime.fromisoformat(given)).tzinfo:
+            return at
+    hint = "Over HTTP, use a time with its zone, such as 2027-01-31T08:00Z, or such as '1 hour' or '2 days ago'."
     raise InvalidRequest(f"{name}: {given!r} is not a point in time", hint=hint)

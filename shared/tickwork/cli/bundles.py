@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 
 from tickwork.cli.options import Functions
-from tickwork.cli.project import find_project
+from tickwork.cli.project import API, find_project
 from tickwork.errors import InvalidRequest
 from tickwork.shipped import FUNCTIONS
 
 commands = typer.Typer()
 
-Families = Annotated[list[str] | None, typer.Argument(help="Such as extract; by default all.", metavar="FAMILY…")]
+Families = Annotated[
+    list[str] | None, typer.Argument(help="Such as extract; by default all but api.", metavar="FAMILY…")
+]
 Output = Annotated[Path, typer.Option(help="The folder of the bundles.")]
 Extras = Annotated[
     list[str] | None, typer.Option("--with", help="Extras of tickwork to add to every bundle, such as safe.")
@@ -63,13 +65,14 @@ def make_bundles(
 def family_folders(families: list[str] | None, functions: Path | None) -> list[Path]:
     """The folders of these families; by default those of the folder or of the project, or else the built-in ones."""
     project = find_project()
-    known = project.families(functions)
+    usual = project.families(functions)
+    known = usual if functions else {**usual, API: FUNCTIONS / API}
     for family in families or []:
         if family not in known:
             place = f" in {functions}" if functions else ""
             raise InvalidRequest(f"there is no function {family!r}{place}", hint=f"Use one of {', '.join(known)}.")
     own = project.own_families() if functions is None else known
-    return [known[family] for family in families or own or known]
+    return [known[family] for family in families or own or usual]
 
 
 def vault_extras() -> list[str]:

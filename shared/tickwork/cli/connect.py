@@ -5,17 +5,23 @@ from pathlib import Path
 
 from tickwork.cli import arguments
 from tickwork.cli.project import project_root
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Database
 from tickwork.errors import BadSetting
 from tickwork.settings import load_settings
 from tickwork.tools.outbound.policy import Policy, policy_of
 
+API_URL, API_KEY = "TICKWORK_API_URL", "TICKWORK_API_KEY"
 HOME = Path(os.environ.get("TICKWORK_HOME") or (project_root() or Path()) / ".tickwork")
 
 
-def client(database_url: str | None) -> Client:
-    return Client(Database(chosen_url(database_url), "tickwork command line"), secret_key(database_url))
+def client(database_url: str | None) -> Tickwork:
+    """Of the database, or of the API if that is what the environment names."""
+    if database_url is None and not os.environ.get("TICKWORK_DATABASE_URL") and (api := os.environ.get(API_URL)):
+        if not os.environ.get(API_KEY):
+            raise BadSetting(f"{API_URL} is set, and {API_KEY} is not: `tickwork keys create` makes a key")
+        return Tickwork(url=api, key=os.environ[API_KEY])
+    return Tickwork(Database(chosen_url(database_url), "tickwork command line"), secret_key=secret_key(database_url))
 
 
 def chosen_url(given: str | None, is_worker: bool = False) -> str:

@@ -15,8 +15,8 @@ from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import one_line, plain_table, print_json, print_table, printable
 from tickwork.cli.progress import explain_unfinished, followed, progress_bars
 from tickwork.cli.upload import check_engine
-from tickwork.client import Client
-from tickwork.client.connectors import Provider
+from tickwork.client import Tickwork
+from tickwork.client.direct.connectors import Provider
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Job
 
@@ -55,9 +55,9 @@ def list_connectors(tenant: Tenant = None, database_url: DatabaseUrl = None, as_
             one_line(row["name"]),
             one_line(row["provider"]),
             Text(row["status"], COLOURS[row["status"]]),
-            one_line(row["tenant"]),
-            str(row["folders"]),
-            str(row["files"]),
+            one_line(row.get("tenant") or str(row["tenant_id"])),
+            str(row.get("folders", "")),
+            str(row.get("files", "")),
             row["extract"] or "",
         )
     print_table(table) if rows else print("No connectors. `tickwork connectors add PROVIDER --tenant NAME` adds one.")
@@ -101,7 +101,7 @@ def renew_connector(
     """Replace the refresh token of a connector, and check it."""
     client = connect.client(database_url)
     found = client.connectors.find(connector)
-    client.connectors.keep_token(found["tenant_id"], found["id"], asked_token())
+    client.connectors.set_connector_token(found["id"], asked_token())
     raise typer.Exit(check(client, found["id"], wait, as_json))
 
 
@@ -122,12 +122,12 @@ def remove_connector(connector: Connector, database_url: DatabaseUrl = None) -> 
     """Remove a cloud drive and its tokens; imported documents stay."""
     client = connect.client(database_url)
     found = client.connectors.find(connector)
-    client.connectors.remove_connector(found["id"])
+    client.connectors.delete_connector(found["id"])
     print(f"Removed {found['id']} with its tokens. Imported documents stay.")
 
 
 def connect_drive(
-    client: Client, tenant: str, provider: str, name: str | None, extract: str | None, consent: bool
+    client: Tickwork, tenant: str, provider: str, name: str | None, extract: str | None, consent: bool
 ) -> UUID:
     """Read the refresh token and store it; returns the connector's id."""
     tenant_id = client.tenants.find(tenant)
@@ -139,12 +139,14 @@ def connect_drive(
         hint = "Pass another --name, or replace the token of this one with `tickwork connectors renew`."
         raise InvalidRequest(f"--name: the tenant already has a connector {name or provider!r}", hint=hint)
     token = asked_token()
-    connector_id = client.connectors.add_connector(tenant_id, provider, name or provider, extract, consent)
+    connector_id: UUID = client.connectors.create_connector(tenant_id, provider, name or provider, extract, consent)[
+        "id"
+    ]
     try:
-        client.connectors.keep_token(tenant_id, connector_id, token)
+        client.connectors.set_connector_token(connector_id, token)
     except Exception:
         # Without its token it is useless.
-        client.connectors.remove_connector(connector_id)
+        client.connectors.delete_connector(connector_id)
         raise
     return connector_id
 
@@ -159,7 +161,7 @@ def asked_token() -> str:
     return token
 
 
-def check(client: Client, connector_id: UUID, wait_seconds: float, as_json: bool) -> int:
+def check(client: Tickwork, connector_id: UUID, wait_seconds: float, as_json: bool) -> int:
     """Have the provider check the token; the exit code says whether it accepts it."""
     job = done_for(client, connector_id, "check_connector", wait_seconds, as_json)
     if job.status == "done" and not as_json:
@@ -168,7 +170,7 @@ def check(client: Client, connector_id: UUID, wait_seconds: float, as_json: bool
     return 0 if job.status == "done" else 1
 
 
-def watch(client: Client, given: str, url: str, wait_seconds: float, as_json: bool) -> int:
+def watch(client: Tickwork, given: str, url: str, wait_seconds: float, as_json: bool) -> int:
     """Subscribe the import function to change notifications."""
     connector = client.connectors.find(given)
     if not re.fullmatch("https://[!-~]{1,1000}", url):
@@ -186,7 +188,7 @@ def watch(client: Client, given: str, url: str, wait_seconds: float, as_json: bo
     return 0 if job.status == "done" else 1
 
 
-def done_for(client: Client, connector_id: UUID, type: str, wait_seconds: float, as_json: bool) -> Job:
+def done_for(client: Tickwork, connector_id: UUID, type: str, wait_seconds: float, as_json: bool) -> Job:
     """Enqueues a job of the connector, waits for it, and explains it if it did not succeed."""
     row = client.connectors.find(str(connector_id))
     payload = {"connector_id": str(connector_id)}

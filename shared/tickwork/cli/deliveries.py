@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tickwork.cli.output import moment, print_error, print_json, print_rows, printable
 from tickwork.cli.progress import LOOK_SECONDS, Reason, progress_bars
-from tickwork.client import Client
+from tickwork.client import Tickwork
 
 COLOURS = {"delivered": "green", "failed": "red", "pending": "cyan"}
 
@@ -34,7 +34,7 @@ def trouble_of(row: Mapping[str, Any]) -> str:
     return str(row["exception"] or row["error_message"] or "")
 
 
-def wait_for_answer(client: Client, delivery_id: UUID, seconds: float, as_json: bool) -> int:
+def wait_for_answer(client: Tickwork, delivery_id: UUID, seconds: float, as_json: bool) -> int:
     """Wait for the first attempt and show its end; the exit code says whether the event was delivered."""
     give_up_at = time.monotonic() + seconds
     with progress_bars(as_json) as progress:

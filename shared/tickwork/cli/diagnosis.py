@@ -15,6 +15,7 @@ from tickwork.database.connection import Connection, Database, connect, is_direc
 from tickwork.database.version import check_schema
 from tickwork.errors import BadSetting, Error, JobError
 from tickwork.settings import Settings, load_settings
+from tickwork.waking.rabbitmq import broker_of, text_of
 
 Verdict = Literal["good", "note", "bad"]
 
@@ -51,6 +52,7 @@ def examine(environment: Mapping[str, str] = os.environ, admin_url: str | None =
     yield vault(settings)
     yield secrets(settings)
     yield unstructured(settings)
+    yield from broker(settings)
     yield cron(admin_url)
 
 
@@ -201,6 +203,18 @@ def unstructured(settings: Settings) -> Finding:
     if answer.status >= 500:
         return Finding("unstructured", "bad", f"answers {answer.status}", "Try again later, or ask its operator.")
     return Finding("unstructured", "good", "answers")
+
+
+def broker(settings: Settings) -> Iterator[Finding]:
+    """Only if there is one to use."""
+    if found := broker_of(settings):
+        try:
+            found.connect().close()
+        except Exception as error:
+            remedy = "Is TICKWORK_AMQP_URL right? Workers poll without it."
+            yield Finding("broker", "bad", text_of(error), remedy)
+        else:
+            yield Finding("broker", "good", "lets us in")
 
 
 def cron(admin_url: str | None) -> Finding:

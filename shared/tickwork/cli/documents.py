@@ -10,7 +10,7 @@ from tickwork.cli.document_tables import document_table, hit_table
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import print_json, print_table
 from tickwork.cli.upload import upload
-from tickwork.client import Client
+from tickwork.client import Tickwork
 
 commands = typer.Typer()
 group = typer.Typer(help="List documents, or add some.", invoke_without_command=True, rich_markup_mode=None)
@@ -32,7 +32,7 @@ def list_documents(
         show_documents(connect.client(database_url), tenant, doc_type, limit, as_json)
 
 
-def show_documents(client: Client, tenant: str | None, doc_type: str | None, limit: int, as_json: bool) -> None:
+def show_documents(client: Tickwork, tenant: str | None, doc_type: str | None, limit: int, as_json: bool) -> None:
     tenant_id = client.tenants.find(tenant) if tenant else None
     rows = client.documents.overview(tenant_id, doc_type, limit=limit)
     if as_json:
@@ -59,8 +59,9 @@ def add_documents(
     as_json: AsJson = False,
 ) -> None:
     """Put files into the vault, have them extracted and classified, and show the result."""
-    vault = connect.chosen_vault()
     client = connect.client(database_url)
+    # Over HTTP, the API has one.
+    vault = connect.chosen_vault() if client.has_database else None
     raise typer.Exit(upload(client, vault, files, tenant, engine, consent, wait, as_json))
 
 
@@ -72,7 +73,7 @@ def correct_document(
 ) -> None:
     """Correct the type of a document; the classifier learns from it for this tenant."""
     client = connect.client(database_url)
-    id = arguments.document_id(client.database, document_id)
+    id = arguments.document_id(client, document_id)
     document = client.documents.correct_document_type(id, doc_type)
     print(
         f"{document['id']} is {document['doc_type']}. Similar documents of the tenant will be classified accordingly."
@@ -87,7 +88,7 @@ def sign_document(
 ) -> None:
     """Print a URL that opens a document for a while."""
     client = connect.client(database_url)
-    whole = arguments.document_id(client.database, document_id)
+    whole = arguments.document_id(client, document_id)
     print(client.documents.sign_document(connect.chosen_vault(), whole, seconds))
 
 

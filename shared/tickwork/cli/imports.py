@@ -13,7 +13,7 @@ from tickwork.cli.connectors import Connector, Wait
 from tickwork.cli.options import AsJson, DatabaseUrl
 from tickwork.cli.output import print_error, print_json, printable
 from tickwork.cli.progress import explain_unfinished, followed, progress_bars
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.errors import Error
 from tickwork.jobs.rows import Job
 
@@ -40,7 +40,7 @@ def import_files(
 
 
 def run_import(
-    client: Client, given: str, path: str | None, files: Sequence[str], wait_seconds: float, as_json: bool
+    client: Tickwork, given: str, path: str | None, files: Sequence[str], wait_seconds: float, as_json: bool
 ) -> int:
     """Request an import and follow it through all its jobs; the exit code says whether all files were imported."""
     connector = client.connectors.find(given)
@@ -61,7 +61,7 @@ def run_import(
     return 0 if job.status == "done" and not whole["failed_count"] else 1
 
 
-def chain(client: Client, job_id: UUID, progress: Progress, bar: TaskID, give_up_at: float) -> Iterator[Job]:
+def chain(client: Tickwork, job_id: UUID, progress: Progress, bar: TaskID, give_up_at: float) -> Iterator[Job]:
     """Each job of the import once it has ended; the last one may not have."""
     following: UUID | None = job_id
     while following is not None:
@@ -77,7 +77,7 @@ def summed(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**counts, **lists}
 
 
-def tell(client: Client, job: Job, whole: dict[str, Any]) -> None:
+def tell(client: Tickwork, job: Job, whole: dict[str, Any]) -> None:
     others = {"known": "known before", "unchanged": "unchanged", "skipped": "skipped", "failed": "failed"}
     counts = [f"{whole[f'{name}_count']} {words}" for name, words in others.items() if whole[f"{name}_count"]]
     size = f"{whole['imported_bytes'] / 1e6:,.1f} MB"

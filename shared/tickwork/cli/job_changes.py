@@ -19,7 +19,7 @@ from tickwork.cli.job_options import (
 )
 from tickwork.cli.options import AsJson, DatabaseUrl, Family, Tenant, Type
 from tickwork.cli.output import print_json, printable, say
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Changed
 
@@ -62,9 +62,9 @@ def retry(
     chosen = chosen_filters(
         client, tenant, family, type, status, lane, error_code, created_after, created_before, correlation_id
     )
-    given: dict[str, Any] = {"run_at": arguments.point_in_time(client.database, run_at), "max_attempts": max_attempts}
+    given: dict[str, Any] = {"run_at": arguments.point_in_time(client, run_at), "max_attempts": max_attempts}
     if is_one("retry", job_id, chosen):
-        say(client.jobs.retry_job(arguments.job_id(client.database, str(job_id)), **given), as_json)
+        say(client.jobs.retry_job(arguments.job_id(client, str(job_id)), **given), as_json)
     else:
         count = confirmed(client, "Retry", chosen, ["failed", "dead"], yes)
         say_changed(changed(client.jobs.retry_jobs, {**chosen, **given}), count, "queued again", as_json)
@@ -92,11 +92,11 @@ def reschedule(
     chosen = chosen_filters(
         client, tenant, family, type, status, lane, error_code, created_after, created_before, correlation_id
     )
-    due = arguments.point_in_time(client.database, run_at)
+    due = arguments.point_in_time(client, run_at)
     if due is None:
         raise InvalidRequest("run_at: is missing", hint="Such as --run-at 2027-01-31T08:00Z, or --run-at '1 hour'.")
     if is_one("reschedule", job_id, chosen):
-        say(client.jobs.reschedule_job(arguments.job_id(client.database, str(job_id)), due), as_json)
+        say(client.jobs.reschedule_job(arguments.job_id(client, str(job_id)), due), as_json)
     else:
         count = confirmed(client, "Reschedule", chosen, ["queued"], yes)
         say_changed(changed(client.jobs.reschedule_jobs, {**chosen, "run_at": due}), count, "rescheduled", as_json)
@@ -124,7 +124,7 @@ def cancel(
         client, tenant, family, type, status, lane, error_code, created_after, created_before, correlation_id
     )
     if is_one("cancel", job_id, chosen):
-        say(client.jobs.cancel_job(arguments.job_id(client.database, str(job_id))), as_json)
+        say(client.jobs.cancel_job(arguments.job_id(client, str(job_id))), as_json)
     else:
         count = confirmed(client, "Cancel", chosen, ["queued", "running"], yes)
         say_changed(changed(client.jobs.cancel_jobs, chosen), count, "cancelled or asked to stop", as_json)
@@ -141,7 +141,7 @@ def is_one(command: str, job_id: str | None, chosen: Mapping[str, Any]) -> bool:
     return job_id is not None
 
 
-def confirmed(client: Client, verb: str, chosen: Mapping[str, Any], statuses: list[str], is_sure: bool) -> str:
+def confirmed(client: Tickwork, verb: str, chosen: Mapping[str, Any], statuses: list[str], is_sure: bool) -> str:
     """How many jobs match, once the user has confirmed."""
     wanted = [chosen["status"]] if "status" in chosen else statuses
     found = sum(len(client.jobs.list_jobs(**{**chosen, "status": each}, max_jobs=MANY)) for each in wanted)

@@ -5,8 +5,8 @@ from typing import Annotated, cast, get_args
 import typer
 
 from tickwork.cli import arguments
-from tickwork.client import Client
-from tickwork.client.job_filter import JobFilter
+from tickwork.client import Tickwork
+from tickwork.client.job_options import JobFilter
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Status
 
@@ -22,7 +22,7 @@ RunAt = Annotated[str | None, typer.Option(help="Not before, such as 2027-01-31T
 
 
 def chosen_filters(
-    client: Client,
+    client: Tickwork,
     tenant: str | None,
     family: str | None,
     type: str | None,
@@ -44,8 +44,8 @@ def chosen_filters(
         "status": status,
         "lane": lane,
         "error_code": error_code,
-        "created_after": arguments.point_in_time(client.database, created_after, "created_after"),
-        "created_before": arguments.point_in_time(client.database, created_before, "created_before"),
+        "created_after": arguments.point_in_time(client, created_after, "created_after"),
+        "created_before": arguments.point_in_time(client, created_before, "created_before"),
         "correlation_id": correlation_id,
     }
     return cast(JobFilter, {name: value for name, value in values.items() if value is not None})

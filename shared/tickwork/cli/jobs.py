@@ -59,14 +59,14 @@ def enqueue(
         type,
         arguments.payload(payload),
         priority=priority,
-        run_at=arguments.point_in_time(client.database, run_at),
+        run_at=arguments.point_in_time(client, run_at),
         idempotency_key=idempotency_key,
         dedupe_key=dedupe_key,
         lane=lane,
         max_attempts=max_attempts,
         correlation_id=correlation_id,
         notify=wait,
-        after=[arguments.job_id(client.database, id, "after") for id in after] if after else None,
+        after=[arguments.job_id(client, id, "after") for id in after] if after else None,
         after_when=after_when,
     )
     if wait:
@@ -106,10 +106,10 @@ def jobs(
         **chosen,
         source=source,
         key_starts_with=key,
-        finished_after=arguments.point_in_time(client.database, finished_after, "finished_after"),
-        finished_before=arguments.point_in_time(client.database, finished_before, "finished_before"),
+        finished_after=arguments.point_in_time(client, finished_after, "finished_after"),
+        finished_before=arguments.point_in_time(client, finished_before, "finished_before"),
         oldest_first=oldest_first,
-        after_id=arguments.job_id(client.database, after, "after") if after else None,
+        after_id=arguments.job_id(client, after, "after") if after else None,
         max_jobs=limit,
     )
     if as_json:
@@ -149,18 +149,18 @@ def job(
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show one job: attempts, error, and why it is not running."""
+    """Show one job: attempts, steps, and why it is not running."""
     client = connect.client(database_url)
-    id = arguments.job_id(client.database, job_id)
+    id = arguments.job_id(client, job_id)
     why = client.jobs.explain_job(id)
-    row, attempts = client.jobs.row(id), client.jobs.attempts(id)
+    row, attempts, steps = client.jobs.row(id), client.jobs.list_attempts(id), client.jobs.list_steps(id)
     if operator:
         exceptions = client.jobs.exceptions(id)
         attempts = [{**each, "exception": exceptions.get(each["number"])} for each in attempts]
     if as_json:
-        print_json({**Job(**row).model_dump(mode="json"), "why": why, "attempt_history": attempts})
+        print_json({**Job(**row).model_dump(mode="json"), "why": why, "attempt_history": attempts, "steps": steps})
     else:
-        print_job(row, attempts, why)
+        print_job(row, attempts, steps, why)
 
 
 @commands.command()
@@ -172,4 +172,4 @@ def bury(
 ) -> None:
     """Bury a queued job: it stays dead unless somebody retries it."""
     client = connect.client(database_url)
-    say(client.jobs.bury_job(arguments.job_id(client.database, job_id), reason), as_json)
+    say(client.jobs.bury_job(arguments.job_id(client, job_id), reason), as_json)

@@ -6,7 +6,7 @@ from getpass import getpass
 from uuid import UUID
 
 from tickwork.cli.output import printable
-from tickwork.client.webhooks import Webhooks
+from tickwork.client.direct.webhooks import Webhooks
 from tickwork.errors import BadSetting
 from tickwork_local.webhook_receiver import Message, Receiver
 
@@ -24,13 +24,13 @@ def listen_for(webhooks: Webhooks, tenant_id: UUID, event_types: list[str] | Non
     leave_on_signals()
     secrets: list[str] = []
     with Receiver(lambda: secrets[0], print_message, port) as receiver:
-        row, secret = webhooks.add(tenant_id, receiver.url, event_types, "tickwork webhooks listen")
-        secrets.append(secret)
+        row = webhooks.create_webhook_endpoint(tenant_id, receiver.url, event_types or (), "tickwork webhooks listen")
+        secrets.append(row["secret"])
         print(f"Listening on {receiver.url} Ctrl-C stops, and removes the endpoint.", flush=True)
         try:
             wait_for_ever()
         finally:
-            webhooks.remove(row["id"])
+            webhooks.delete_webhook_endpoint(row["webhook_endpoint_id"])
 
 
 def known_secret() -> str:

@@ -12,8 +12,11 @@ from typer.exceptions import TyperException
 
 from tickwork.cli import (
     admins,
+    alerts,
+    audit,
     bundles,
     classifier,
+    commands,
     connectors,
     cron,
     database,
@@ -24,11 +27,15 @@ from tickwork.cli import (
     job_changes,
     job_types,
     jobs,
+    keys,
     logs,
     maintenance,
     members,
+    metrics,
     new,
     pauses,
+    relay,
+    reports,
     schedules,
     secrets,
     stack,
@@ -36,13 +43,16 @@ from tickwork.cli import (
     triggers,
     webhooks,
     worker,
+    workers,
 )
 from tickwork.cli.output import print_error
 from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueError, Unavailable
 
 RESOURCES = (
-    *(stack, logs, database, jobs, job_changes, job_types, pauses, schedules, maintenance, worker, doctor),
-    *(tenants, members, admins, documents, connectors, imports, classifier, webhooks, triggers, secrets),
+    *(stack, logs, database, jobs, job_changes, job_types, pauses, schedules, maintenance, metrics, alerts),
+    *(worker, workers, commands, relay, doctor),
+    *(tenants, members, admins, keys, audit, documents, connectors, imports, classifier, reports),
+    *(webhooks, triggers, secrets),
     *(cron, new, bundles, deploy),
 )
 

@@ -13,7 +13,7 @@ import typer
 from tickwork.cli import arguments
 from tickwork.cli.database import Members, Modules, Tenants, tables
 from tickwork.cli.handlers_edit import add_handler
-from tickwork.cli.project import BUILT_IN, FILE, Project, find_project
+from tickwork.cli.project import API, BUILT_IN, FILE, Project, find_project
 from tickwork.database.adoption import settings_of
 from tickwork.database.modules import CHAPTERS, with_needs
 from tickwork.errors import InvalidRequest
@@ -67,7 +67,7 @@ def family(name: Annotated[str, typer.Argument(help="Such as billing.", metavar=
     if not re.fullmatch("[a-z][a-z0-9_]{0,49}", name):
         hint = "Use at most 50 lowercase letters, digits and underscores, such as billing."
         raise InvalidRequest(f"NAME: {name!r} is not a name for a family", hint=hint)
-    if name in BUILT_IN:
+    if name in BUILT_IN or name == API:
         raise InvalidRequest(f"NAME: tickwork has a family {name} of its own", hint="Choose another name.")
     write(here.root, filled("family", {"my_family": name}))
     say_next(f"tickwork new type write_invoice --family {name}")

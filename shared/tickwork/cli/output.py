@@ -136,12 +136,17 @@ def soon(time: datetime) -> str:
     return moment(time)
 
 
-def print_job(job: Mapping[str, Any], attempts: Iterable[Mapping[str, Any]], why: str) -> None:
+def print_job(
+    job: Mapping[str, Any], attempts: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, Any]], why: str
+) -> None:
     for name, value in job.items():
         if value is not None and name not in HIDDEN:
             print(f"{name:<20} {fact(value)}")
     for attempt in attempts:
         print_attempt(attempt)
+    for step in steps:
+        outcome = fact(step["result"]) if step["is_stored"] else f"until {moment(step['ends_at'])}"
+        print(f"\n{step['kind']} {fact(step['name'])}: {outcome}")
     print(f"\n{printable(why)}")
 
 
@@ -154,7 +159,7 @@ def print_attempt(attempt: Mapping[str, Any]) -> None:
     print(f"\nattempt {attempt['number']} {ending} on {fact(attempt['worker_id'])}")
     if attempt["error_code"]:
         print(f"  {fact(attempt['error_code'])}: {fact(attempt['error_message'])}")
-    for name in ("error", "exit_code", "stdout_tail", "stderr_tail", "logs", "exception"):
+    for name in ("error", "pid", "exit_code", "stdout_tail", "stderr_tail", "logs", "exception"):
         if attempt.get(name) is not None:
             print_lines(name, attempt[name])
 

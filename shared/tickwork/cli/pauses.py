@@ -144,7 +144,7 @@ def hold_lane(
     """Stop the jobs of a lane from starting."""
     client = connect.client(database_url)
     client.job_types.check(family, None)
-    held_until = arguments.point_in_time(client.database, until, "until") or "infinity"
+    held_until = arguments.point_in_time(client, until, "until") or "infinity"
     client.pauses.hold_lane(family, client.tenants.find(tenant), lane, held_until, reason)
     print(f"No job of lane {printable(lane)} starts any more; running jobs continue.")
 

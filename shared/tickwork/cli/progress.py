@@ -8,7 +8,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from tickwork.cli.output import print_error, print_json, printable, say
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.errors import Error
 from tickwork.jobs.rows import Job
 
@@ -31,7 +31,7 @@ def progress_bars(is_silent: bool) -> Progress:
     )
 
 
-def wait_for(client: Client, job_id: UUID, timeout: float, as_json: bool) -> int:
+def wait_for(client: Tickwork, job_id: UUID, timeout: float, as_json: bool) -> int:
     """Follow a job to its end and show its result or its error; the exit code says which."""
     with progress_bars(as_json) as progress:
         bar = progress.add_task("waiting", total=1.0)
@@ -51,7 +51,7 @@ def wait_for(client: Client, job_id: UUID, timeout: float, as_json: bool) -> int
     return 0 if job.status == "done" else 1
 
 
-def followed(client: Client, job_id: UUID, progress: Progress, bar: TaskID, give_up_at: float) -> Job:
+def followed(client: Tickwork, job_id: UUID, progress: Progress, bar: TaskID, give_up_at: float) -> Job:
     """The job as it is when it has ended, or when the time is over."""
     reason = Reason(client, progress)
     for job in client.jobs.follow(job_id, give_up_at - time.monotonic()):
@@ -65,7 +65,7 @@ def followed(client: Client, job_id: UUID, progress: Progress, bar: TaskID, give
 class Reason:
     """Says why a job waits, once it has waited for some seconds, and again when there is another reason."""
 
-    def __init__(self, client: Client, progress: Progress) -> None:
+    def __init__(self, client: Tickwork, progress: Progress) -> None:
         self._client = client
         self._console = progress.console
         self._look_at = time.monotonic() + EXPLAIN_SECONDS
@@ -81,7 +81,7 @@ class Reason:
             self._console.print(Text(f"{job_id} waits. {printable(why)}"), soft_wrap=True)
 
 
-def explain_unfinished(client: Client, job: Job) -> None:
+def explain_unfinished(client: Tickwork, job: Job) -> None:
     if job.error_code == "REAUTHORIZE":
         print_error(
             f"{job.error_code}: {job.error_message}", "`tickwork connectors renew CONNECTOR` replaces the token."

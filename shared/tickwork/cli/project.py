@@ -15,6 +15,10 @@ from tickwork.shipped import FUNCTIONS
 FILE = "tickwork.toml"
 # Of the local stack: its database is here, its functions are from ten above.
 FIRST_PORT = 8420
+# The function that processes no jobs: the queue over HTTP.
+API = "api"
+# The family that only `tickwork worker` processes, with the programs of its machine.
+COMMAND = "command"
 # The families that come with tickwork, each with the module that has its tables, and its types.
 BUILT_IN = {
     "extract": ("documents", ("extract_document",)),
@@ -24,6 +28,8 @@ BUILT_IN = {
         "imports",
         ("import_dropbox", "import_onedrive", "import_gdrive", "check_connector", "watch_connector"),
     ),
+    "report": ("reports", ("generate_report", "remove_artifacts")),
+    "manage": ("queue", ("change_jobs",)),
 }
 
 
@@ -86,6 +92,10 @@ class Project:
             return found
         raise BadSetting(f"there is no function in {functions}: pass the folder of your functions with --functions")
 
+    def worker_families(self, functions: Path | None = None) -> dict[str, Path]:
+        """Also those that have no function."""
+        return {**({} if functions else {COMMAND: FUNCTIONS / COMMAND}), **self.families(functions)}
+
 
 def project_root(start: Path | None = None) -> Path | None:
     folder = (start or Path.cwd()).absolute()
@@ -118,8 +128,10 @@ def read_file(file: Path) -> File:
 
 
 def families_in(folder: Path) -> dict[str, Path]:
-    """Each folder with a main.py is a family."""
-    return {main.parent.name: main.parent for main in sorted(folder.glob("*/main.py"))}
+    """Each folder with a main.py is a family, except that of the API and that of our commands."""
+    found = {main.parent.name: main.parent for main in sorted(folder.glob("*/main.py")) if main.parent.name != API}
+    # Where there is nothing to install, there is no function.
+    return {name: each for name, each in found.items() if name != COMMAND or (each / "requirements.txt").exists()}
 
 
 def missing_packages(family: str) -> list[str]:

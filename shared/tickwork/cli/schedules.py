@@ -9,7 +9,7 @@ from rich.text import Text
 from tickwork.cli import arguments, connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import COLOURS, fact, moment, one_line, print_json, print_rows, printable
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.errors import InvalidRequest
 
 commands = typer.Typer()
@@ -93,8 +93,8 @@ def add(
         missed,
         catch_up,
         spread,
-        arguments.point_in_time(client.database, starts_at, "--starts-at"),
-        arguments.point_in_time(client.database, ends_at, "--ends-at"),
+        arguments.point_in_time(client, starts_at, "--starts-at"),
+        arguments.point_in_time(client, ends_at, "--ends-at"),
         priority,
         lane,
         pause_after_failures,
@@ -106,7 +106,7 @@ def add(
     print_times(client, row)
 
 
-def print_times(client: Client, schedule: DictRow) -> None:
+def print_times(client: Tickwork, schedule: DictRow) -> None:
     for time in client.schedules.preview_schedule(schedule["cron_expr"], schedule["timezone"], times=3):
         print(f"  {in_words(time, schedule['timezone'])}")
 
@@ -121,7 +121,7 @@ def show(name: Name, tenant: Tenant = None, database_url: DatabaseUrl = None, as
     """Show a schedule, its next times and what became of the last ones."""
     client = connect.client(database_url)
     row = found(client, name, tenant)
-    fires = client.schedules.fires(row["id"])
+    fires = client.schedules.list_schedule_fires(row["id"], max_rows=10)
     if as_json:
         print_json({**row, "fires": fires})
         return
@@ -138,7 +138,7 @@ FIRES = {
     "time": lambda row: moment(row["nominal_at"]),
     "outcome": lambda row: row["outcome"],
     "job": lambda row: str(row["job_id"] or ""),
-    "status": lambda row: Text(row["status"], COLOURS[row["status"]]) if row["status"] else "",
+    "status": lambda row: Text(row["job_status"], COLOURS[row["job_status"]]) if row["job_status"] else "",
     "error": lambda row: one_line(row["error"] or ""),
 }
 
@@ -154,7 +154,7 @@ def preview(
 ) -> None:
     """Show when a cron expression fires, clock changes included."""
     client = connect.client(database_url)
-    since = arguments.point_in_time(client.database, after, "--after")
+    since = arguments.point_in_time(client, after, "--after")
     rows = client.schedules.preview_schedule(cron, timezone, since, times)
     if as_json:
         print_json(rows)
@@ -210,11 +210,11 @@ def backfill(
 ) -> None:
     """Start the jobs of past times that did not start."""
     client = connect.client(database_url)
-    first, last = (arguments.point_in_time(client.database, each, "time") for each in (since, until))
+    first, last = (arguments.point_in_time(client, each, "time") for each in (since, until))
     assert first is not None
     assert last is not None
     rows = client.schedules.backfill_schedule(found(client, name, tenant)["id"], first, last, dry_run=not really)
-    print_rows([{**row, "status": None} for row in rows], as_json, FIRES, "Nothing was missed in that time.")
+    print_rows([{**row, "job_status": None} for row in rows], as_json, FIRES, "Nothing was missed in that time.")
     if rows and not really and not as_json:
         print("Nothing has been started. Add --yes to start these jobs.")
 
@@ -228,5 +228,5 @@ def remove(name: Name, tenant: Tenant = None, database_url: DatabaseUrl = None) 
     print(f"{printable(row['label'])} is removed.")
 
 
-def found(client: Client, name: str, tenant: str | None) -> dict[str, Any]:
+def found(client: Tickwork, name: str, tenant: str | None) -> dict[str, Any]:
     return client.schedules.find(name, client.tenants.find(tenant) if tenant else None)

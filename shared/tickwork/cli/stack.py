@@ -1,5 +1,6 @@
 """The commands for the local stack: up, demo, status, tick."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,7 @@ from tickwork.cli import arguments, connect
 from tickwork.cli.connect import HOME
 from tickwork.cli.options import AsJson, DatabaseUrl, Functions
 from tickwork.cli.output import print_json
-from tickwork.cli.project import BUILT_IN, FIRST_PORT, Project, find_project, missing_packages
+from tickwork.cli.project import API, BUILT_IN, FIRST_PORT, Project, find_project, missing_packages
 from tickwork.database.migrate import installed_modules
 from tickwork.database.modules import CHAPTERS, with_needs
 from tickwork.errors import BadSetting, InvalidRequest
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 OF_SUPABASE = ("supabase_url", "supabase_anon_key", "supabase_service_key", "supabase_user", "supabase_token")
-PRINTABLE = ("database_url", "worker_database_url", "vault_url", "logs", *OF_SUPABASE)
+PRINTABLE = ("database_url", "worker_database_url", "vault_url", "logs", "api_url", "api_key", *OF_SUPABASE)
 
 
 Port = Annotated[
@@ -32,7 +33,8 @@ Port = Annotated[
         show_envvar=False,
         min=0,
         max=65_000,
-        help="Of the database; that of the Supabase server is one above, those of the functions are from ten above. "
+        help="Of the database; that of the Supabase server is one above, that of the API two above, "
+        "those of the functions are from ten above. "
         "0 takes any that are free. "
         f"By default the port of the project, or {FIRST_PORT}.",
     ),
@@ -75,6 +77,7 @@ def up(
             project=project,
             database_url=url,
             supabase=lite,
+            api=chosen_api(first),
             port=first,
             tick_seconds=tick_seconds,
             reset=reset,
@@ -101,6 +104,15 @@ def chosen_functions(
     }
 
 
+def chosen_api(first: int) -> "Function | None":
+    from tickwork_local.functions import Function
+
+    if missing_packages(API):
+        print(f"Left out: {API} (needs tickwork[{API}])")
+        return None
+    return Function(FUNCTIONS / API / "main.py", port=first and first + 2)
+
+
 def reason_to_leave_out(folder: Path, modules: Sequence[str]) -> str | None:
     """Only for the built-in families: those of a project are expected to run."""
     if folder.parent != FUNCTIONS:
@@ -114,11 +126,29 @@ def reason_to_leave_out(folder: Path, modules: Sequence[str]) -> str | None:
 
 
 @commands.command()
-def demo() -> None:
+def demo(
+    keep: Annotated[
+        bool | None,
+        typer.Option("--keep/--no-keep", help="Leave the console open for a minute; by default in a terminal."),
+    ] = None,
+) -> None:
     """Run sample jobs and documents through, and check them."""
     from tickwork_local.demo import run_demo
 
-    raise typer.Exit(run_demo(Path(f"{HOME}-demo")))
+    is_kept = sys.stdout.isatty() if keep is None else keep
+    raise typer.Exit(run_demo(Path(f"{HOME}-demo"), is_kept=is_kept))
+
+
+@commands.command()
+def console() -> None:
+    """Print a link that signs you in to the stack's console, once."""
+    from tickwork_local.api import console_link
+    from tickwork_local.stack import find_stack
+
+    stack = find_stack(HOME)
+    if stack is None or "api_url" not in stack.api:
+        raise BadSetting(f"no local stack with an API is running in {HOME}. Start one with `tickwork up`.")
+    print(console_link(stack.api["api_url"], stack.database_url))
 
 
 @commands.command()
@@ -142,6 +172,8 @@ def status(
             raise InvalidRequest(f"NAME: there is no {name!r}", hint=f"There are {', '.join(PRINTABLE)}.")
         if name in OF_SUPABASE and not stack.supabase:
             raise BadSetting("the local stack runs without Supabase. Start it with `tickwork up --supabase`.")
+        if name not in stack.as_json():
+            raise BadSetting("the local stack serves no API: install tickwork[api].")
         print(stack.as_json()[name])
         return
     print(f"The local stack is running as process {stack.pid}.")

@@ -9,7 +9,7 @@ from rich.text import Text
 from tickwork.cli import arguments, connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import COLOURS, fact, moment, one_line, print_json, print_rows, printable
-from tickwork.client import Client
+from tickwork.client import Tickwork
 
 commands = typer.Typer()
 group = typer.Typer(help="List event triggers, or add some.", invoke_without_command=True, rich_markup_mode=None)
@@ -102,7 +102,7 @@ def show(name: Name, tenant: Tenant = None, database_url: DatabaseUrl = None, as
     """Show a trigger, and what it made of the last events."""
     client = connect.client(database_url)
     row = found(client, name, tenant)
-    fires = client.triggers.fires(row["id"])
+    fires = client.triggers.list_trigger_fires(row["id"], max_rows=10)
     if as_json:
         print_json({**row, "fires": fires})
         return
@@ -118,7 +118,7 @@ FIRES = {
     "event": lambda row: one_line(row["event_type"]),
     "outcome": lambda row: row["outcome"],
     "job": lambda row: str(row["job_id"] or ""),
-    "status": lambda row: Text(row["status"], COLOURS[row["status"]]) if row["status"] else "",
+    "status": lambda row: Text(row["job_status"], COLOURS[row["job_status"]]) if row["job_status"] else "",
     "error": lambda row: one_line(row["error"] or ""),
 }
 
@@ -175,5 +175,5 @@ def remove(name: Name, tenant: Tenant = None, database_url: DatabaseUrl = None) 
     print(f"{printable(row['label'])} is removed.")
 
 
-def found(client: Client, name: str, tenant: str | None) -> dict[str, Any]:
+def found(client: Tickwork, name: str, tenant: str | None) -> dict[str, Any]:
     return client.triggers.find(name, client.tenants.find(tenant) if tenant else None)

@@ -13,17 +13,19 @@ from tickwork.cli.document_tables import document_table
 from tickwork.cli.output import as_json as as_text
 from tickwork.cli.output import print_error, print_table, printable
 from tickwork.cli.progress import LOOK_SECONDS, Reason, progress_bars
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.errors import Error, InvalidRequest
 from tickwork.tools.vault import open_vault
 
 # The limit of the engines.
 MAX_FILE_BYTES = 50_000_000
+# The limit of the API.
+MAX_BYTES_OVER_HTTP = 32_000_000
 
 
 def upload(
-    client: Client,
-    vault: tuple[str, str | None],
+    client: Tickwork,
+    vault: tuple[str, str | None] | None,
     files: Sequence[Path],
     tenant: str,
     engine: str,
@@ -35,13 +37,16 @@ def upload(
     documents, tenant_id = client.documents, client.tenants.find(tenant)
     check_engine(client, engine, consent)
     for file in files:
-        check_file(file)
+        check_file(file, MAX_FILE_BYTES if vault else MAX_BYTES_OVER_HTTP)
     jobs: dict[UUID, UUID] = {}
     with progress_bars(as_json) as progress:
         uploads = progress.add_task("uploading", total=len(files))
         try:
             for file in files:
-                document = documents.add(open_vault(vault[0], tenant_id, vault[1]), tenant_id, file)
+                if vault:
+                    document = documents.add(open_vault(vault[0], tenant_id, vault[1]), tenant_id, file)
+                else:
+                    document = documents.upload_document(tenant_id, file.name, file.read_bytes())
                 jobs[document["id"]] = documents.request_extraction(document["id"], engine, consent)["job_id"]
                 progress.advance(uploads)
             is_over = wait_for(client, jobs, progress, time.monotonic() + wait_seconds)
@@ -67,17 +72,20 @@ def upload(
     return 0 if is_over and all(row["extraction_status"] == "done" for row in ended) else 1
 
 
-def check_file(file: Path) -> None:
+def check_file(file: Path, max_bytes: int) -> None:
     if file.is_dir():
         raise InvalidRequest(f"FILE: {file} is a folder", hint=f"Pass its files: {file}/*")
     if not file.is_file():
         raise InvalidRequest(f"FILE: there is no file {file}")
-    if file.stat().st_size > MAX_FILE_BYTES:
-        raise InvalidRequest(f"FILE: {file} is larger than 50 MB", hint="No engine accepts files this large.")
+    if file.stat().st_size > max_bytes:
+        hint = "No engine, or over HTTP no API, accepts files this large."
+        raise InvalidRequest(f"FILE: {file} is larger than {max_bytes // 1_000_000} MB", hint=hint)
 
 
-def check_engine(client: Client, engine: str, consent: bool) -> None:
-    """Before anything is uploaded."""
+def check_engine(client: Tickwork, engine: str, consent: bool) -> None:
+    """Before anything is uploaded. Over HTTP nobody has the list: what is enqueued is checked anyway."""
+    if not client.has_database:
+        return
     found = client.documents.engines()
     chosen = next((row for row in found if row["key"] == engine), None)
     if chosen is None:
@@ -90,7 +98,7 @@ def check_engine(client: Client, engine: str, consent: bool) -> None:
         )
 
 
-def wait_for(client: Client, jobs: Mapping[UUID, UUID], progress: Progress, give_up_at: float) -> bool:
+def wait_for(client: Tickwork, jobs: Mapping[UUID, UUID], progress: Progress, give_up_at: float) -> bool:
     """Whether all documents were extracted in time, each by its job; says why, if none of them is."""
     ids, reason = list(jobs), Reason(client, progress)
     bars = {id: progress.add_task("waiting", total=1.0) for id in ids}

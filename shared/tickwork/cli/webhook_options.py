@@ -27,16 +27,16 @@ def check_url(url: str, policy: Policy) -> None:
 
 
 RULES = {
-    "url_is_plain": "URL: must look like https://example.com/hooks, without credentials, with at most 2,000 characters",
-    "event_types_are_types_or_beginnings": "--event: must be a type such as job.failed, or a prefix such as job.*",
-    "header_prefix_is_one": "--prefix: must look like X-Acme-, and be neither Webhook- nor Proxy-",
-    "description_is_at_most_500_characters": "--description: must have at most 500 characters",
+    "url is plain": "URL: must look like https://example.com/hooks, without credentials, with at most 2,000 characters",
+    "event types are types or beginnings": "--event: must be a type such as job.failed, or a prefix such as job.*",
+    "header prefix is one": "--prefix: must look like X-Acme-, and be neither Webhook- nor Proxy-",
+    "description is at most 500 characters": "--description: must have at most 500 characters",
 }
 
 
 @contextmanager
 def told_what_is_wrong() -> Iterator[None]:
-    """In the terms of the command line instead of the columns of a constraint."""
+    """In the terms of the command line instead of the name of a constraint."""
     try:
         yield
     except QueueError as error:

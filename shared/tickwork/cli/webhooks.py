@@ -1,6 +1,5 @@
 """The commands for webhooks: add, update, test, rotate, redeliver, listen."""
 
-from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 import typer
@@ -35,7 +34,8 @@ def list_endpoints(
 def show_endpoints(tenant: Tenant = None, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """List webhook endpoints."""
     client = connect.client(database_url)
-    rows = client.webhooks.overview(client.tenants.find(tenant) if tenant else None)
+    rows = client.webhooks.list_webhook_endpoints(client.tenants.find(tenant) if tenant else None)
+    tenants = {row["id"]: row["name"] for row in client.tenants.overview()}
     if as_json:
         print_json(rows)
         return
@@ -45,7 +45,7 @@ def show_endpoints(tenant: Tenant = None, database_url: DatabaseUrl = None, as_j
         status = Text(row["status"], COLOURS[row["status"]])
         table.add_row(
             str(row["id"]),
-            one_line(row["tenant"]),
+            one_line(tenants.get(row["tenant_id"], str(row["tenant_id"]))),
             status,
             one_line(row["url"]),
             one_line(events),
@@ -85,13 +85,14 @@ def add(
     check_url(url, connect.outbound_policy())
     tenant_id = client.tenants.find(tenant)
     with told_what_is_wrong():
-        row, secret = client.webhooks.add(tenant_id, url, event, description, prefix, format, timeout)
+        row = client.webhooks.create_webhook_endpoint(tenant_id, url, event or (), description, prefix, format, timeout)
+    id = row["webhook_endpoint_id"]
     if as_json:
-        print_json({"id": row["id"], "url": url, "secret": secret})
+        print_json({"id": id, "url": url, "secret": row["secret"]})
         return
-    print(f"{row['id']} receives the events of {printable(tenant)}: {', '.join(event or []) or 'all'}.")
-    print_secret(secret)
-    print(f"`tickwork webhooks test {row['id']}` sends it an event.")
+    print(f"{id} receives the events of {printable(tenant)}: {', '.join(event or []) or 'all'}.")
+    print_secret(row["secret"])
+    print(f"`tickwork webhooks test {id}` sends it an event.")
 
 
 @group.command("update")
@@ -107,14 +108,22 @@ def update(
     as_json: AsJson = False,
 ) -> None:
     """Change an endpoint; what is not given stays as it is."""
-    changes = (url, event or None, description, prefix, format, timeout)
-    if all(each is None for each in changes):
+    given = {
+        "url": url,
+        "event_types": event or None,
+        "description": description,
+        "header_prefix": prefix,
+        "format": format,
+        "timeout_seconds": timeout,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
         raise InvalidRequest("there is nothing to change", hint="Pass an option, such as --format bpc.")
     if url is not None:
         check_url(url, connect.outbound_policy())
     with told_what_is_wrong():
         client = connect.client(database_url)
-        row = client.webhooks.update(arguments.endpoint_id(client.database, endpoint_id), *changes)
+        row = client.webhooks.change_webhook_endpoint(arguments.endpoint_id(client, endpoint_id), changes)
     print_json(row) if as_json else print(f"{row['id']} is changed, from its next attempt on.")
 
 
@@ -131,7 +140,7 @@ def send_test(
 ) -> None:
     """Send a test event to an endpoint, whatever its filters, and show how it responds."""
     client = connect.client(database_url)
-    delivery = client.webhooks.test_webhook(arguments.endpoint_id(client.database, endpoint_id))
+    delivery = client.webhooks.test_webhook(arguments.endpoint_id(client, endpoint_id))
     raise typer.Exit(wait_for_answer(client, delivery["id"], wait, as_json))
 
 
@@ -144,11 +153,11 @@ def rotate(
 ) -> None:
     """Give an endpoint a new secret; for a while both are used."""
     client = connect.client(database_url)
-    secret = client.webhooks.rotate(arguments.endpoint_id(client.database, endpoint_id), timedelta(hours=overlap))
+    row = client.webhooks.rotate_webhook_secret(arguments.endpoint_id(client, endpoint_id), overlap)
     if as_json:
-        print_json({"id": endpoint_id, "secret": secret, "overlap_hours": overlap})
+        print_json({"id": endpoint_id, "secret": row["secret"], "overlap_hours": overlap})
         return
-    print_secret(secret)
+    print_secret(row["secret"])
     print(f"For {overlap:g} hours the old one is valid as well.")
 
 
@@ -169,14 +178,16 @@ def disable(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
 
 def change(endpoint_id: str, status: Literal["active", "disabled"], database_url: str | None) -> dict[str, Any]:
     client = connect.client(database_url)
-    return client.webhooks.change(arguments.endpoint_id(client.database, endpoint_id), status)
+    return client.webhooks.change_webhook_endpoint(arguments.endpoint_id(client, endpoint_id), {"status": status})
 
 
 @group.command("remove")
 def remove(endpoint_id: EndpointId, database_url: DatabaseUrl = None) -> None:
     """Delete an endpoint, its secrets and its deliveries."""
     client = connect.client(database_url)
-    print(f"{client.webhooks.remove(arguments.endpoint_id(client.database, endpoint_id))['id']} is gone.")
+    id = arguments.endpoint_id(client, endpoint_id)
+    client.webhooks.delete_webhook_endpoint(id)
+    print(f"{id} is gone.")
 
 
 @group.command("deliveries")
@@ -191,7 +202,7 @@ def deliveries(
     if status not in (None, "pending", "delivered", "failed"):
         raise InvalidRequest(f"status: there is no status {status!r}", hint="Use pending, delivered or failed.")
     client = connect.client(database_url)
-    endpoint = arguments.endpoint_id(client.database, endpoint_id) if endpoint_id else None
+    endpoint = arguments.endpoint_id(client, endpoint_id) if endpoint_id else None
     print_deliveries(client.webhooks.deliveries(endpoint, status, limit), as_json)
 
 
@@ -208,12 +219,12 @@ def redeliver(
     """Repeat one delivery, or all that failed since a time."""
     client = connect.client(database_url)
     if since is None:
-        delivery = client.webhooks.redeliver_webhook(arguments.delivery_id(client.database, id))
+        delivery = client.webhooks.redeliver_webhook(arguments.delivery_id(client, id))
         print(f"The delivery {delivery['id']} is pending again.")
         return
-    at = arguments.point_in_time(client.database, since, "--since")
+    at = arguments.point_in_time(client, since, "--since")
     assert at is not None
-    endpoint = arguments.endpoint_id(client.database, id)
+    endpoint = arguments.endpoint_id(client, id)
     count = client.webhooks.redeliver_webhooks(endpoint, at, only_failed=not all)
     print(f"{count} deliveries are pending again.{' There may be more.' if count == 10_000 else ''}")
 

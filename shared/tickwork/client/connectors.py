@@ -1,99 +1,22 @@
-"""Connectors and imports: one method per SQL function, with the same name, and some for the table of connectors."""
+# Written by `make client` from aio/connectors.py: change that one.
+"""Connectors and imports: one method per SQL function, with the same name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from psycopg.rows import DictRow
-from psycopg.types.json import Jsonb
-
-from tickwork.database.call import call
-from tickwork.database.connection import Database
-from tickwork.errors import NoSuchConnector
+from tickwork.client.json_values import as_json, ids
+from tickwork.client.way import Row, Way
 
 if TYPE_CHECKING:
-    from tickwork.client.secrets import Secrets
-    from tickwork.jobs.rows import EnqueuedJob, Job
-
-Provider = Literal["dropbox", "onedrive", "gdrive"]
+    from tickwork.jobs.rows import EnqueuedJob
 
 
 class Connectors:
-    def __init__(self, database: Database, secrets: Secrets) -> None:
-        self._database = database
-        self._secrets = secrets
-
-    def add_connector(
-        self, tenant_id: UUID, provider: str, name: str, extract: str | None = None, consent: bool = False
-    ) -> UUID:
-        """Adds a connector without a token; `keep_token` stores one."""
-        (row,) = self._database.rows(
-            """
-            insert into public.connectors (tenant_id, provider, name, extract, consent_given_at, consent_given_by)
-            values (
-              %(tenant_id)s, %(provider)s, %(name)s, %(extract)s,
-              case when %(consent)s then clock_timestamp() end, case when %(consent)s then tickwork.caller_id() end
-            )
-            returning id
-            """,
-            {"tenant_id": tenant_id, "provider": provider, "name": name, "extract": extract, "consent": consent},
-            repeatable=False,
-        )
-        id: UUID = row["id"]
-        return id
-
-    def keep_token(self, tenant_id: UUID, connector_id: UUID, refresh_token: str) -> None:
-        """Store its refresh token, replacing any earlier one."""
-        owner = f"connector:{connector_id}"
-        self._secrets.store(tenant_id, owner, "refresh_token", refresh_token)
-        # An access token obtained with the old one may belong to another account.
-        self._secrets.drop(tenant_id, owner, "access_token")
-
-    def remove_connector(self, connector_id: UUID) -> None:
-        """Deletes its tokens too; imported documents stay."""
-        self._database.rows("delete from public.connectors where id = %(id)s returning id", {"id": connector_id})
-
-    def watch_connector(self, connector_id: UUID, url: str) -> None:
-        """Set where its provider is to send notifications; the job watch_connector subscribes to them."""
-        self._database.rows(
-            "update public.connectors set watch_url = %(url)s where id = %(id)s returning id",
-            {"id": connector_id, "url": url},
-        )
-
-    def find(self, name_or_id: str) -> DictRow:
-        """The only connector with this id or name."""
-        rows = self._database.rows(
-            "select * from public.connectors where id::text = lower(%(given)s) or name = %(given)s",
-            {"given": name_or_id},
-        )
-        if len(rows) != 1:
-            what = f"{len(rows)} connectors are named" if rows else "there is no connector"
-            hint = "`tickwork connectors` shows them with their ids."
-            raise NoSuchConnector(f"CONNECTOR: {what} {name_or_id!r}", hint=hint)
-        return rows[0]
-
-    def is_named(self, tenant_id: UUID, name: str) -> bool:
-        """Whether the tenant has a connector with this name."""
-        known = "select from public.connectors where tenant_id = %(tenant_id)s and name = %(name)s"
-        return bool(self._database.rows(known, {"tenant_id": tenant_id, "name": name}))
-
-    def overview(self, tenant_id: UUID | None = None) -> list[DictRow]:
-        return self._database.rows(
-            """
-            select
-              connectors.id, connectors.name, connectors.provider, connectors.status, organizations.name as tenant,
-              connectors.extract, connectors.account_id, connectors.watched_until, connectors.created_at,
-              (select count(*) from public.connector_folders where connector_id = connectors.id) as folders,
-              (select count(*) from public.imported_items where connector_id = connectors.id) as files
-            from public.connectors
-            join tickwork.organizations on organizations.id = connectors.tenant_id
-            where %(tenant_id)s::uuid is null or connectors.tenant_id = %(tenant_id)s
-            order by connectors.created_at, connectors.id
-            """,
-            {"tenant_id": tenant_id},
-        )
+    def __init__(self, way: Way) -> None:
+        self._way = way
 
     def request_import(
         self,
@@ -104,33 +27,49 @@ class Connectors:
     ) -> EnqueuedJob:
         from tickwork.jobs.rows import EnqueuedJob
 
+        given = {
+            "connector_id": connector_id,
+            "remote_path": remote_path,
+            "files": None if files is None else as_json(list(files)),
+            "priority": priority,
+        }
         # Repeating it after a broken connection returns the existing job.
-        (row,) = call(
-            self._database,
-            "request_import",
-            connector_id=connector_id,
-            remote_path=remote_path,
-            files=None if files is None else Jsonb(list(files)),
-            priority=priority,
-        )
-        return EnqueuedJob(**row)
+        return self._way.one(EnqueuedJob, "request_import", given)
 
-    def next_import(self, job: Job) -> UUID | None:
-        """The job that continues an import where this one stopped."""
-        rows = self._database.rows(
-            "select id from public.jobs where source_ref = %(id)s and type = %(type)s",
-            {"id": str(job.id), "type": job.type},
-        )
-        return rows[0]["id"] if rows else None
+    def create_connector(
+        self,
+        tenant_id: UUID | str | None,
+        provider: str,
+        name: str,
+        engine: str | None = None,
+        consent: bool = False,
+    ) -> Row:
+        """Without a token; set_connector_token stores one."""
+        given = {name: value for name, value in locals().items() if name != "self"}
+        (row,) = self._way.rows("create_connector", given, repeatable=False)
+        return row
+
+    def set_connector_token(self, connector_id: UUID | str, refresh_token: str) -> None:
+        """Store its refresh token, replacing any earlier one."""
+        given = {"connector_id": connector_id, "refresh_token": refresh_token}
+        self._way.rows("set_connector_token", given)
+
+    def change_connector(self, connector_id: UUID | str, changes: Mapping[str, Any]) -> Row:
+        """Its name, status (active or disabled), engine or consent."""
+        given = {"connector_id": connector_id, "changes": as_json(dict(changes))}
+        (row,) = self._way.rows("change_connector", given)
+        return row
+
+    def delete_connector(self, connector_id: UUID | str) -> None:
+        """With its tokens; imported documents stay."""
+        self._way.rows("delete_connector", {"connector_id": connector_id}, repeatable=False)
+
+    def list_connectors(self, tenant_id: UUID | str | None = None) -> list[Row]:
+        return self._way.rows("list_connectors", {"tenant_id": tenant_id})
 
     def note_changes(
         self, provider: str, account_ids: Sequence[str] = (), connector_ids: Sequence[UUID | str] = ()
     ) -> None:
         """Enqueue imports for the connectors that a verified notification is about."""
-        call(
-            self._database,
-            "note_changes",
-            provider=provider,
-            account_ids=list(account_ids),
-            connector_ids=[UUID(str(each)) for each in connector_ids],
-        )
+        given = {"provider": provider, "account_ids": list(account_ids), "connector_ids": ids(connector_ids)}
+        self._way.rows("note_changes", given)

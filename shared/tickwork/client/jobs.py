@@ -1,38 +1,33 @@
-"""Jobs: one method per SQL function, with the same name, and some that read a job's rows."""
+# Written by `make client` from aio/jobs.py: change that one.
+"""Jobs: one method per SQL function, with the same name, and some that read a job again and again."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain, repeat
+from time import monotonic
 from typing import Any, Unpack
 from uuid import UUID
 
-from psycopg.rows import DictRow
-
-from tickwork.client.job_filter import JobFilter
-from tickwork.database.call import call
-from tickwork.database.connection import Database
-from tickwork.database.json_text import as_given
-from tickwork.database.listener import listening
+from tickwork.client.job_options import JobFilter, ListFilter
+from tickwork.client.json_values import as_json, ids
+from tickwork.client.sending import CONVERSATION, sending
+from tickwork.client.way import Row, Way
 from tickwork.errors import NoSuchJob
 from tickwork.jobs.outcomes import Json
 from tickwork.jobs.rows import AfterWhen, Changed, EnqueuedJob, Job, Receipt
 
 Time = datetime | str | None
 
-# How long to wait before a job that is followed is read again, in case nothing is announced; the last one from then on.
-LOOK_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0, 2.0)
-
 
 class Jobs:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, way: Way) -> None:
+        self._way = way
 
     def enqueue_job(
         self,
-        tenant_id: UUID | str,
+        tenant_id: UUID | str | None,
         type: str,
         payload: Json | None = None,
         *,
@@ -46,7 +41,9 @@ class Jobs:
         notify: bool = False,
         after: Sequence[UUID | str] | None = None,
         after_when: AfterWhen | None = None,
+        traceparent: str | None = None,
     ) -> EnqueuedJob:
+        """Over HTTP, None stands for the only tenant that the caller may act for."""
         options = {
             "priority": priority,
             "run_at": run_at,
@@ -56,44 +53,47 @@ class Jobs:
             "max_attempts": max_attempts,
             "correlation_id": correlation_id,
             "notify": notify or None,
-            "after": None if after is None else [UUID(str(id)) for id in after],
+            "after": None if after is None else ids(after),
             "after_when": after_when,
         }
-        (row,) = call(
-            self._database,
-            "enqueue_job",
-            # One column to read instead of 38.
-            columns="to_json(enqueue_job)::text as job",
+        with sending(type, {"tickwork.tenant.id": str(tenant_id), CONVERSATION: correlation_id}) as sent:
+            given = {
+                "tenant_id": tenant_id,
+                "type": type,
+                "payload": as_json({} if payload is None else payload),
+                **{name: value for name, value in options.items() if value is not None},
+                **sent.argument(traceparent),
+            }
             # Without a key, repeating it after a broken connection might enqueue the job twice.
-            repeatable=idempotency_key is not None,
-            tenant_id=tenant_id,
-            type=type,
-            payload=as_given({} if payload is None else payload),
-            **{name: value for name, value in options.items() if value is not None},
-        )
-        return EnqueuedJob.model_validate_json(row["job"])
+            job = self._way.one(EnqueuedJob, "enqueue_job", given, repeatable=idempotency_key is not None)
+            sent.note(job)
+        return job
 
     def enqueue_jobs(self, jobs: Sequence[Json]) -> list[Receipt]:
         """Enqueue all of them or none; returns a receipt for each, in their order."""
         # The whole rows of a thousand jobs would take longer to read than to write.
-        columns = "id, deduplicated"
-        rows = call(self._database, "enqueue_jobs", columns=columns, repeatable=False, jobs=as_given(jobs))
-        return [Receipt(**row) for row in rows]
+        with sending("jobs", {"messaging.batch.message_count": len(jobs or ())}) as sent:
+            if sent.traceparent:
+                jobs = [{"traceparent": sent.traceparent, **job} for job in jobs]
+            given = {"jobs": as_json(jobs)}
+            rows = self._way.rows("enqueue_jobs", given, columns="id, deduplicated", repeatable=False)
+        return [Receipt(row["id"], row["deduplicated"]) for row in rows]
 
     def cancel_job(self, job_id: UUID | str) -> Job:
-        return self._changed("cancel_job", job_id=job_id)
+        return self._way.one(Job, "cancel_job", {"job_id": job_id})
 
     def retry_job(self, job_id: UUID | str, run_at: Time = None, max_attempts: int | None = None) -> Job:
-        return self._changed("retry_job", repeatable=False, job_id=job_id, run_at=run_at, max_attempts=max_attempts)
+        given = {"job_id": job_id, "run_at": run_at, "max_attempts": max_attempts}
+        return self._way.one(Job, "retry_job", given, repeatable=False)
 
     def bury_job(self, job_id: UUID | str, reason: str | None = None) -> Job:
-        return self._changed("bury_job", job_id=job_id, reason=reason)
+        return self._way.one(Job, "bury_job", {"job_id": job_id, "reason": reason})
 
     def reschedule_job(self, job_id: UUID | str, run_at: datetime | str) -> Job:
-        return self._changed("reschedule_job", job_id=job_id, run_at=run_at)
+        return self._way.one(Job, "reschedule_job", {"job_id": job_id, "run_at": run_at})
 
     def cancel_jobs(self, *, max_jobs: int = 1000, **chosen: Unpack[JobFilter]) -> Changed:
-        return self._change_many("cancel_jobs", max_jobs=max_jobs, **chosen)
+        return self._change_many("cancel_jobs", {"max_jobs": max_jobs, **chosen})
 
     def retry_jobs(
         self,
@@ -104,85 +104,113 @@ class Jobs:
         **chosen: Unpack[JobFilter],
     ) -> Changed:
         """Retry failed and dead jobs; cancelled ones only if that is the status asked for."""
-        return self._change_many("retry_jobs", run_at=run_at, max_attempts=max_attempts, max_jobs=max_jobs, **chosen)
+        given = {"run_at": run_at, "max_attempts": max_attempts, "max_jobs": max_jobs, **chosen}
+        return self._change_many("retry_jobs", given)
 
     def reschedule_jobs(self, run_at: datetime | str, *, max_jobs: int = 1000, **chosen: Unpack[JobFilter]) -> Changed:
         """Make queued jobs, or those with the status asked for, due at another time."""
-        return self._change_many("reschedule_jobs", run_at=run_at, max_jobs=max_jobs, **chosen)
+        return self._change_many("reschedule_jobs", {"run_at": run_at, "max_jobs": max_jobs, **chosen})
 
     def list_jobs(
-        self,
-        *,
-        after_id: UUID | str | None = None,
-        max_jobs: int = 50,
-        source: str | None = None,
-        key_starts_with: str | None = None,
-        finished_after: Time = None,
-        finished_before: Time = None,
-        oldest_first: bool = False,
-        **chosen: Unpack[JobFilter],
+        self, *, after_id: UUID | str | None = None, max_jobs: int = 50, **wanted: Unpack[ListFilter]
     ) -> list[Job]:
-        rows = call(
-            self._database,
-            "list_jobs",
-            after_id=after_id,
-            max_jobs=max_jobs,
-            source=source,
-            key_starts_with=key_starts_with,
-            finished_after=finished_after,
-            finished_before=finished_before,
-            oldest_first=oldest_first,
-            **chosen,
-        )
+        """One page; `list` of the client reads all of them."""
+        rows = self._way.rows("list_jobs", {"after_id": after_id, "max_jobs": max_jobs, **wanted})
         return [Job(**row) for row in rows]
 
-    def queue_summary(self, tenant_id: UUID | str | None = None) -> list[DictRow]:
-        return call(self._database, "queue_summary", tenant_id=tenant_id)
+    def queue_summary(self, tenant_id: UUID | str | None = None) -> list[Row]:
+        return self._way.rows("queue_summary", {"tenant_id": tenant_id})
+
+    def summarize_jobs(self, tenant_id: UUID | str | None = None) -> Row:
+        (row,) = self._way.rows("summarize_jobs", {"tenant_id": tenant_id})
+        return row
+
+    def list_workers(self, tenant_id: UUID | str | None = None) -> list[Row]:
+        """Whoever has running jobs."""
+        return self._way.rows("list_workers", {"tenant_id": tenant_id})
+
+    def queue_health(self) -> list[Row]:
+        """Whether the queue works, check by check."""
+        return self._way.rows("queue_health", {})
 
     def explain_job(self, job_id: UUID | str) -> str:
-        return str(call(self._database, "explain_job", job_id=job_id)[0]["explain_job"])
+        (row,) = self._way.rows("explain_job", {"job_id": job_id})
+        return str(row["explain_job"])
 
-    def get(self, job_id: UUID | str) -> Job:
+    def reveal_job(self, job_id: UUID | str, reason: str) -> Row:
+        """Payload and result with all that is redacted in them: for platform admins, and kept on record."""
+        (row,) = self._way.rows("reveal_job", {"job_id": job_id, "reason": reason}, repeatable=False)
+        return row
+
+    def get_job(self, job_id: UUID | str) -> Job:
         return Job(**self.row(job_id))
 
-    def row(self, job_id: UUID | str) -> DictRow:
+    def row(self, job_id: UUID | str) -> Row:
         """As it is in the table."""
-        rows = self._database.rows("select * from public.jobs where id = %(job_id)s", {"job_id": job_id})
-        if not rows:
+        rows = self._way.rows("get_job", {"job_id": job_id})
+        if not rows or rows[0]["id"] is None:
             raise NoSuchJob(f"job_id: there is no job {job_id}", sqlstate="TWJOB")
         return rows[0]
 
-    def attempts(self, job_id: UUID | str) -> list[DictRow]:
-        query = "select * from public.job_attempts where job_id = %(job_id)s order by number"
-        return self._database.rows(query, {"job_id": job_id})
+    def list_attempts(self, job_id: UUID | str) -> list[Row]:
+        return self._way.rows("list_attempts", {"job_id": job_id})
 
-    def exceptions(self, job_id: UUID | str) -> dict[int, str]:
-        """For the operator: the exceptions that ended its attempts, by the numbers of these."""
-        query = "select number, exception from tickwork.exceptions where job_id = %(job_id)s order by number"
-        return {row["number"]: row["exception"] for row in self._database.rows(query, {"job_id": job_id})}
+    def find_matching_jobs(
+        self,
+        filter: Json | None = None,
+        max_jobs: int = 50,
+        after_id: UUID | str | None = None,
+        oldest_first: bool = False,
+    ) -> list[Job]:
+        given = {"filter": as_json(filter or {}), "max_jobs": max_jobs, "oldest_first": oldest_first}
+        rows = self._way.rows("find_matching_jobs", {**given, "after_id": after_id})
+        return [Job(**row) for row in rows]
+
+    def count_matching_jobs(self, filter: Json | None = None, at_most: int = 10_000) -> int:
+        given = {"filter": as_json(filter or {}), "at_most": at_most}
+        (row,) = self._way.rows("count_matching_jobs", given)
+        return int(row["count_matching_jobs"])
+
+    def list_errors(self, tenant_id: UUID | str | None = None, since: Time = None, steps: int = 24) -> list[Row]:
+        given = {"tenant_id": tenant_id, "steps": steps, **({} if since is None else {"since": since})}
+        return self._way.rows("list_errors", given)
+
+    def estimate_start(self, job_id: UUID | str) -> Row | None:
+        """When a queued job will probably start; None if it is not queued, or waits for others."""
+        rows = self._way.rows("estimate_start", {"job_id": job_id})
+        return rows[0] if rows else None
+
+    def change_matching_jobs(
+        self, action: str, filter: Json, reason: str, run_at: Time = None, max_attempts: int | None = None
+    ) -> Job:
+        """The job that changes them."""
+        given = {"action": action, "filter": as_json(filter), "reason": reason}
+        options = {"run_at": run_at, "max_attempts": max_attempts}
+        return self._way.one(Job, "change_matching_jobs", {**given, **options}, repeatable=False)
+
+    def list_steps(self, job_id: UUID | str) -> list[Row]:
+        """What a handler that runs in steps has stored, in its order, and then what it waits for."""
+        return self._way.rows("list_steps", {"job_id": job_id})
 
     def follow(self, job_id: UUID | str, timeout_seconds: float = 60.0) -> Iterator[Job]:
         """The job as it is, again and again, until it has ended or the time is over.
 
-        Its end is seen at once if it was enqueued with notify, and within two seconds otherwise.
+        In a database, the end of a job that was enqueued with notify is seen at once, and others within two seconds.
+        Over HTTP, the API waits for the end.
         """
-        give_up_at = time.monotonic() + timeout_seconds
-        pauses = chain(LOOK_SECONDS, repeat(LOOK_SECONDS[-1]))
+        give_up_at = monotonic() + timeout_seconds
         # Listens before it reads: if the job ends in between, that is announced.
-        with listening(self._database, "tickwork_done") as listener:
-            for pause in pauses:
-                job = self.get(job_id)
+        with self._way.watch() as watch:
+            pauses = watch.pauses()
+            for pause in chain(pauses, repeat(pauses[-1])):
+                job = self.get_job(job_id)
                 yield job
-                seconds_left = give_up_at - time.monotonic()
+                seconds_left = give_up_at - monotonic()
                 if job.finished_at is not None or seconds_left <= 0:
                     return
-                listener.wait_for(str(job.id), min(seconds_left, pause))
+                watch.wait_for(str(job.id), min(seconds_left, pause))
 
-    def _changed(self, function: str, /, *, repeatable: bool = True, **arguments: Any) -> Job:
-        (row,) = call(self._database, function, repeatable=repeatable, **arguments)
-        return Job(**row)
-
-    def _change_many(self, function: str, /, **arguments: Any) -> Changed:
+    def _change_many(self, function: str, given: dict[str, Any]) -> Changed:
         # Repeating it after a broken connection might change more jobs than max_jobs.
-        (row,) = call(self._database, function, repeatable=False, **arguments)
-        return Changed(**row)
+        (row,) = self._way.rows(function, given, repeatable=False)
+        return Changed(row["changed"], row["has_more"])

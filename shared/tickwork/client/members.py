@@ -1,44 +1,31 @@
-"""Members of tenants: the rows of `memberships`, or of the application's own table of members."""
+# Written by `make client` from aio/members.py: change that one.
+"""Members: one method per SQL function, with the same name."""
 
 from uuid import UUID
 
-from psycopg.rows import DictRow
-
-from tickwork.client.tenants import check_ours
-from tickwork.database.connection import Database
+from tickwork.client.way import Row, Way
 
 
 class Members:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, way: Way) -> None:
+        self._way = way
 
-    def overview(self, tenant_id: UUID | None = None) -> list[DictRow]:
-        """Users with their tenants and roles, wherever they are kept."""
-        return self._database.rows(MEMBERS, {"tenant_id": tenant_id})
+    def find_tenants(self, words: str | None = None, max_tenants: int = 20) -> list[Row]:
+        """The tenants with these words in their name, or with this id, that the caller may see."""
+        return self._way.rows("find_tenants", {"words": words, "max_tenants": max_tenants})
 
-    def add(self, tenant_id: UUID, user_id: UUID, role: str) -> None:
-        """Make a user a member of a tenant, or give a member another role."""
-        check_ours(self._database, "memberships", "members")
-        self._database.rows(ADD, {"tenant_id": tenant_id, "user_id": user_id, "role": role})
+    def list_members(self, tenant_id: UUID | str | None) -> list[Row]:
+        """Who belongs to a tenant, and as what."""
+        return self._way.rows("list_members", {"tenant_id": tenant_id})
 
-    def remove(self, tenant_id: UUID, user_id: UUID) -> bool:
+    def set_member(self, tenant_id: UUID | str | None, user_id: UUID | str, role: str = "member") -> Row:
+        """Make a user a member, admin or owner of the tenant."""
+        (row,) = self._way.rows("set_member", {"tenant_id": tenant_id, "user_id": user_id, "role": role})
+        return row
+
+    def remove_member(self, tenant_id: UUID | str | None, user_id: UUID | str) -> bool:
         """Returns whether the user was a member."""
-        check_ours(self._database, "memberships", "members")
         given = {"tenant_id": tenant_id, "user_id": user_id}
-        return bool(self._database.rows(REMOVE, given, repeatable=False))
-
-
-MEMBERS = """
-    select memberships.user_id, memberships.role, memberships.tenant_id, organizations.name as tenant
-    from tickwork.memberships
-    join tickwork.organizations on organizations.id = memberships.tenant_id
-    where %(tenant_id)s::uuid is null or memberships.tenant_id = %(tenant_id)s
-    order by organizations.name, memberships.role, memberships.user_id
-"""
-ADD = """
-    insert into public.memberships (tenant_id, user_id, role)
-    values (%(tenant_id)s, %(user_id)s, %(role)s)
-    on conflict (tenant_id, user_id) do update set role = excluded.role
-    returning user_id
-"""
-REMOVE = "delete from public.memberships where tenant_id = %(tenant_id)s and user_id = %(user_id)s returning user_id"
+        (row,) = self._way.rows("remove_member", given, repeatable=False)
+        (was_member,) = row.values()
+        return bool(was_member)

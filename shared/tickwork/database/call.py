@@ -6,12 +6,13 @@ from typing import Any
 
 from psycopg.rows import DictRow
 
-from tickwork.database.connection import Connection, Database
+from tickwork.database.connection import Connection
+from tickwork.database.sql import Sql
 from tickwork.errors import InvalidRequest
 
 
 def call(
-    database: Database, function: str, /, *, columns: str = "*", repeatable: bool = True, **arguments: Any
+    database: Sql, function: str, /, *, columns: str = "*", repeatable: bool = True, **arguments: Any
 ) -> list[DictRow]:
     """The rows that it returns. Only a repeatable call is sent again if the connection turns out to be dead."""
     check_integers(arguments)

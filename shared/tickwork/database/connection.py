@@ -1,4 +1,4 @@
-"""The connection of a process: shared by its threads, reopened when it breaks, usable with a pooler."""
+"""The connections of a process: shared by its threads, reopened when they break, usable with a pooler."""
 
 import select
 import threading
@@ -12,7 +12,7 @@ from psycopg import capabilities
 from psycopg.abc import PQGen
 from psycopg.rows import DictRow, dict_row
 
-from tickwork.errors import BY_SQLSTATE, InvalidRequest, QueueError, Unavailable
+from tickwork.errors import BY_SQLSTATE, InvalidRequest, Unavailable, queue_error
 
 Connection = psycopg.Connection[DictRow]
 T = TypeVar("T")
@@ -29,49 +29,33 @@ MISTAKEN = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePrep
 
 
 class Database:
-    """One connection for the verbs, which use it in turn, and a second one while a handler's transaction is open."""
+    """Connections for the verbs, which threads use in turn, and others for the transactions of handlers."""
 
-    def __init__(self, url: str, name: str = "tickwork", max_silence: float = float("inf")) -> None:
+    def __init__(
+        self, url: str, name: str = "tickwork", max_silence: float = float("inf"), connections: int = 1
+    ) -> None:
+        """As many threads as there are `connections` call verbs at the same time; the others wait for them."""
         self.url = url
         self.name = name
         self._max_silence = max_silence
-        self._lock = threading.Lock()
-        self._connection: Connection | None = None
-        self._cursor: psycopg.Cursor[DictRow] | None = None
-        self._spare: Connection | None = None
-        self._statements = 0
+        self._turns = threading.Semaphore(connections)
+        # The one that was used last is used next: the others are opened only if they are needed.
+        self._sessions = [Session(self) for _ in range(connections)]
+        self._max_spare = connections
+        self._spare: list[Connection] = []
 
     def rows(self, query: str, parameters: Mapping[str, Any], *, repeatable: bool = True) -> list[DictRow]:
         """Run one statement in its own transaction; once more if the connection turns out to be dead."""
-        with self._lock:
-            for is_last in (not repeatable, True):
-                self._connection = self._healthy(self._connection, self._max_silence)
-                try:
-                    return self._executed(self._connection, query, parameters)
-                except UnicodeEncodeError:
-                    # An argument of a shell that is not UTF-8, or half of an emoji.
-                    raise InvalidRequest("a text is not valid Unicode: write it in UTF-8", sqlstate="TWARG") from None
-                except psycopg.Error as error:
-                    if is_last or not self._connection.broken or isinstance(error, SilentServer):
-                        raise translated(error) from error
-        raise AssertionError("the last round returns or raises")
-
-    def _executed(self, connection: Connection, query: str, parameters: Mapping[str, Any]) -> list[DictRow]:
-        self._statements += 1
-        if self._statements == STATEMENTS_BEFORE_PREPARING and is_direct(connection):
-            connection.prepare_threshold = 0
-        # Created once: creating it for every statement takes a fifth of the time of a short one.
-        if self._cursor is None or self._cursor.connection is not connection:
-            self._cursor = connection.cursor()
-        try:
-            return self._cursor.execute(query, parameters).fetchall()
-        except MISTAKEN:
-            connection.prepare_threshold = None
-            return self._cursor.execute(query, parameters).fetchall()
+        with self._turns:
+            session = self._sessions.pop()
+            try:
+                return session.rows(query, parameters, repeatable)
+            finally:
+                self._sessions.append(session)
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, once: if the response to a commit is lost, it may have taken place."""
-        # Not on the connection of the verbs: a heartbeat must not wait for a handler.
+        # Not on a connection of the verbs: a heartbeat must not wait for a handler.
         with self._lent() as connection:
             try:
                 with connection.transaction():
@@ -80,34 +64,73 @@ class Database:
                 raise translated(error) from error
 
     def close(self) -> None:
-        for connection in (self._connection, self._spare):
+        for connection in (*(session.connection for session in self._sessions), *self._spare):
             if connection:
                 connection.close()
 
-    @contextmanager
-    def _lent(self) -> Iterator[Connection]:
-        with self._lock:
-            spare, self._spare = self._spare, None
-        # What a handler does may take long: it has the time that its type allows.
-        connection = self._healthy(spare, max_silence=float("inf"))
-        try:
-            yield connection
-        finally:
-            with self._lock:
-                surplus, self._spare = self._spare, connection
-            if surplus:
-                surplus.close()
-
-    def _healthy(self, connection: Connection | None, max_silence: float) -> Connection:
-        if connection and not connection.closed and not _was_hung_up(connection):
+    def healthy(self, connection: Connection | None, max_silence: float | None = None) -> Connection:
+        """This one, or a new one in its place."""
+        if connection and not connection.closed and not was_hung_up(connection):
             return connection
         if connection:
             connection.close()
-        self._statements = 0
         try:
-            return connect(self.url, self.name, max_silence)
+            return connect(self.url, self.name, self._max_silence if max_silence is None else max_silence)
         except psycopg.Error as error:
             raise translated(error) from error
+
+    @contextmanager
+    def _lent(self) -> Iterator[Connection]:
+        try:
+            spare = self._spare.pop()
+        except IndexError:
+            spare = None
+        # What a handler does may take long: it has the time that its type allows.
+        connection = self.healthy(spare, max_silence=float("inf"))
+        try:
+            yield connection
+        finally:
+            if len(self._spare) < self._max_spare:
+                self._spare.append(connection)
+            else:
+                connection.close()
+
+
+class Session:
+    """A connection for verbs. One thread uses it at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.connection: Connection | None = None
+        self._cursor: psycopg.Cursor[DictRow] | None = None
+        self._statements = 0
+
+    def rows(self, query: str, parameters: Mapping[str, Any], repeatable: bool) -> list[DictRow]:
+        for is_last in (not repeatable, True):
+            connection = self.connection = self._database.healthy(self.connection)
+            try:
+                return self._executed(connection, query, parameters)
+            except UnicodeEncodeError:
+                # An argument of a shell that is not UTF-8, or half of an emoji.
+                raise InvalidRequest("a text is not valid Unicode: write it in UTF-8", sqlstate="TWARG") from None
+            except psycopg.Error as error:
+                if is_last or not connection.broken or isinstance(error, SilentServer):
+                    raise translated(error) from error
+        raise AssertionError("the last round returns or raises")
+
+    def _executed(self, connection: Connection, query: str, parameters: Mapping[str, Any]) -> list[DictRow]:
+        # Created once: creating it for every statement takes a fifth of the time of a short one.
+        if self._cursor is None or self._cursor.connection is not connection:
+            self._cursor = connection.cursor()
+            self._statements = 0
+        self._statements += 1
+        if self._statements == STATEMENTS_BEFORE_PREPARING and is_direct(connection):
+            connection.prepare_threshold = 0
+        try:
+            return self._cursor.execute(query, parameters).fetchall()
+        except MISTAKEN:
+            connection.prepare_threshold = None
+            return self._cursor.execute(query, parameters).fetchall()
 
 
 class SilentServer(psycopg.OperationalError):
@@ -183,15 +206,12 @@ def is_direct(connection: Connection) -> bool:
 def translated(error: psycopg.Error) -> Exception:
     """Our error for an error of the database."""
     message = error.diag.message_primary or str(error).strip()
-    if error.sqlstate in BY_SQLSTATE:
-        if error.sqlstate == "22P05":
-            message = f"payload: must not contain \\u0000 ({message})"
-        return BY_SQLSTATE[error.sqlstate](message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
-    if is_unavailable(error):
-        return Unavailable(message, sqlstate=error.sqlstate, hint="Is the database up, and is its URL right?")
-    if isinstance(error, psycopg.DataError):
-        return InvalidRequest(message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
-    return QueueError(message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
+    if error.sqlstate not in BY_SQLSTATE:
+        if is_unavailable(error):
+            return Unavailable(message, sqlstate=error.sqlstate, hint="Is the database up, and is its URL right?")
+        if isinstance(error, psycopg.DataError):
+            return InvalidRequest(message, sqlstate=error.sqlstate, hint=error.diag.message_hint)
+    return queue_error(error.sqlstate, message, error.diag.message_hint)
 
 
 def is_unavailable(error: psycopg.Error) -> bool:
@@ -205,7 +225,7 @@ def is_unavailable(error: psycopg.Error) -> bool:
     )
 
 
-def _was_hung_up(connection: Connection) -> bool:
+def was_hung_up(connection: Connection) -> bool:
     # Between two statements the server sends nothing, unless it closes the connection.
     line = select.poll()
     line.register(connection.fileno(), select.POLLIN)

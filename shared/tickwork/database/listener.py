@@ -1,12 +1,18 @@
 """Listens to notifications of the database."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg
 
 from tickwork.database.connection import Connection, Database, connect
+from tickwork.logs import log
+
+# How long to wait before connecting again.
+PAUSE_SECONDS = 10.0
+# How soon a stop is noticed.
+LOOK_SECONDS = 1.0
 
 
 @contextmanager
@@ -17,6 +23,21 @@ def listening(database: Database, channel: str) -> Iterator["Listener"]:
         yield listener
     finally:
         listener.close()
+
+
+def notices(url: str, name: str, channel: str, is_stopped: Callable[[], bool]) -> Iterator[str]:
+    """What is announced, until stopped, however often the connection is lost. Behind a transaction-mode pooler nothing
+    ever arrives."""
+    while not is_stopped():
+        try:
+            with connect(url, name) as connection:
+                connection.execute(f"listen {channel}")
+                while not is_stopped():
+                    for notice in connection.notifies(timeout=LOOK_SECONDS):
+                        yield notice.payload
+        except psycopg.Error as error:
+            log("lose_listener", "WARNING", reason=str(error).strip())
+            time.sleep(PAUSE_SECONDS)
 
 
 class Listener:

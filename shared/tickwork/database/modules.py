@@ -11,8 +11,12 @@ CHAPTERS = {
     "documents": range(2000, 2400),
     "webhooks": range(2400, 3000),
     "imports": range(3000, 4000),
+    "reports": range(4500, 4600),
 }
-NEEDS: Mapping[str, tuple[str, ...]] = {"imports": ("documents", "webhooks")}
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "imports": ("documents", "webhooks"),
+    "reports": ("documents", "webhooks"),
+}
 
 
 def module_of(file: Path) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, overload
 from uuid import UUID
 
 from tickwork.errors import Interrupted, InvalidPayload
-from tickwork.jobs.outcomes import Done
+from tickwork.jobs.outcomes import Done, Output
 from tickwork.logs import Severity, log, presentable
 
 if TYPE_CHECKING:
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 
     from tickwork.jobs.connection import Connection
     from tickwork.jobs.rows import ClaimedJob
+    from tickwork.jobs.steps import Event, Steps
 
 # Runs a function in a transaction that holds the job.
 UnderLease = Callable[[Callable[["Connection"], Any]], Any]
 
+M = TypeVar("M", bound="BaseModel")
 P = TypeVar("P", bound="BaseModel")
 T = TypeVar("T")
+Returned = Union["BaseModel", Done, None]
 
 
 class Tools:
@@ -39,11 +43,15 @@ class Tools:
         self.latest_progress: tuple[float, str | None] | None = None
         self._under_lease = under_lease
         self.timeout: float = job.timeout_seconds or 300
+        self.began_at: float | None = None
         self._ends_at = float("inf")
         self._is_stopped = False
         self._stop: threading.Event | None = None
+        self.on_interrupt: Callable[[], None] | None = None
         self._reason = ""
         self._lines: deque[str] | None = None
+        self.output: Output | None = None
+        self._steps: Steps | None = None
 
     def progress(self, done: float, message: str | None = None) -> None:
         """Report progress, from 0 to 1; raises Interrupted if the attempt has to stop."""
@@ -75,6 +83,10 @@ class Tools:
         self._lines.append(presentable(" ".join([message, *(f"{name}={value}" for name, value in fields.items())])))
         log(message, severity, **fields)
 
+    def note_output(self, output: Output) -> None:
+        """Keep the exit code and the end of the output of a program with the attempt, for the tenant to read."""
+        self.output = output
+
     def under_lease(self, work: Callable[[Connection], T]) -> T:
         """Run `work(connection)` in its own transaction, with access to the rows of the job's tenant.
 
@@ -84,9 +96,56 @@ class Tools:
         result: T = self._under_lease(work)
         return result
 
+    @overload
+    def step(self, name: str, run: Callable[[], object]) -> Any: ...
+
+    @overload
+    def step(self, name: str, run: Callable[[], object], result: type[M]) -> M: ...
+
+    def step(self, name: str, run: Callable[[], object], result: type[BaseModel] | None = None) -> Any:
+        """What `run()` returns, as JSON or as a model; stored under the lease, and not run again by later attempts.
+
+        If it returns Done, the writes in it are committed with the stored result or not at all.
+        """
+        self.check()
+        found = self._stepwise().result(name, run)
+        return found if result is None else result.model_validate(found)
+
+    def wait_for(
+        self, event: str, match: str | None = None, *, timeout: float, name: str | None = None
+    ) -> Event | None:
+        """An event that meets the condition, as of triggers; None if there was none within the timeout.
+
+        Until then the job is given back, without using up the attempt. Events and the timeout count from the first
+        call on, or from `expect`.
+        """
+        return self._wait(name or event, event, match, timeout)
+
+    def expect(self, event: str, match: str | None = None, *, timeout: float, name: str | None = None) -> None:
+        """Let such events count from now on, for a later `wait_for` of the same name."""
+        from tickwork.jobs.steps import Wait
+
+        self.check()
+        self._stepwise().expect(Wait(name or event, event, match, timeout))
+
+    def sleep_for(self, name: str, seconds: float) -> None:
+        """Give the job back for so long, without using up the attempt."""
+        self._wait(name, timeout=seconds)
+
+    def sleep_until(self, name: str, time: datetime) -> None:
+        """Give the job back until then, without using up the attempt."""
+        if time.tzinfo is None:
+            raise ValueError(f"{time} has no time zone: pass one, such as datetime(2030, 1, 31, 7, tzinfo=UTC)")
+        self._wait(name, ends_at=time)
+
+    def unused_steps(self) -> list[str]:
+        """The stored steps that the handler has not asked for, if it has asked for any."""
+        return self._steps.unused() if self._steps else []
+
     def start_clock(self) -> None:
         """Called by the runtime when the handler's time begins."""
-        self._ends_at = time.monotonic() + self.timeout
+        self.began_at = time.monotonic()
+        self._ends_at = self.began_at + self.timeout
 
     def interrupt(self, reason: str) -> None:
         """Called by the runtime to ask the handler to stop."""
@@ -94,20 +153,51 @@ class Tools:
         self._is_stopped = True
         if self._stop:
             self._stop.set()
+        if self.on_interrupt:
+            self.on_interrupt()
 
     def logs(self) -> str | None:
         return "\n".join(self._lines) if self._lines else None
 
+    def _wait(
+        self,
+        name: str,
+        event: str | None = None,
+        match: str | None = None,
+        timeout: float | None = None,
+        ends_at: datetime | None = None,
+    ) -> Event | None:
+        from tickwork.jobs.steps import Wait
+
+        self.check()
+        return self._stepwise().event(Wait(name, event, match, timeout, ends_at))
+
+    def _stepwise(self) -> Steps:
+        if self._steps is None:
+            # Loaded late: most handlers do without.
+            from tickwork.jobs.steps import Steps
+
+            self._steps = Steps(self._under_lease, self.wait)
+        return self._steps
+
 
 @dataclass(frozen=True)
 class Handler(Generic[P]):
-    """A payload model and the function that processes it."""
+    """A payload model and the function that processes it, which may be `async`; `result` is the model of what that
+    returns, for callers."""
 
     payload: type[P]
-    run: Callable[[P, Tools], BaseModel | Done | None]
+    run: Callable[[P, Tools], Returned | Coroutine[Any, Any, Returned]]
+    result: type[BaseModel] | None = None
 
     def __call__(self, payload: Mapping[str, Any], tools: Tools) -> Done:
         result = self.run(self._validated(payload), tools)
+        if isinstance(result, Coroutine):
+            from tickwork.jobs.async_handler import result_of
+
+            result = result_of(result, tools)
+        if unused := tools.unused_steps():
+            tools.log("leave_steps", "WARNING", unused=unused)
         return result if isinstance(result, Done) else Done(result)
 
     def _validated(self, payload: Mapping[str, Any]) -> P:

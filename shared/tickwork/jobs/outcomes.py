@@ -46,6 +46,16 @@ class Lost:
     """Another worker has the job, or soon will."""
 
 
+@dataclass(frozen=True)
+class Output:
+    """What a program left behind, kept with the attempt however that ends."""
+
+    pid: int | None
+    exit_code: int | None
+    stdout_tail: str
+    stderr_tail: str
+
+
 Outcome = Done | Failed | Released | Lost
 
 

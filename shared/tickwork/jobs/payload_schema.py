@@ -1,4 +1,4 @@
-"""Payload models as schemas for job_types.payload_schema, in the keywords that every server can check."""
+"""Models as schemas for job_types.payload_schema and result_schema, in the keywords that every server can check."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ def payload_schema_of(model: type[BaseModel]) -> Schema:
     return converted(whole, whole.get("$defs", {}), "payload")
 
 
+def result_schema_of(model: type[BaseModel]) -> Schema:
+    """The schema of what the model writes; raises ValueError if these keywords cannot express that."""
+    whole = model.model_json_schema(mode="serialization")
+    return converted(whole, whole.get("$defs", {}), "result")
+
+
 def converted(schema: Schema, definitions: Mapping[str, Schema], path: str) -> Schema:
     schema = {keyword: value for keyword, value in schema.items() if keyword not in WITHOUT_EFFECT}
     if "$ref" in schema:
@@ -37,7 +43,7 @@ def converted(schema: Schema, definitions: Mapping[str, Schema], path: str) -> S
         return nullable(schema, definitions, path)
     for keyword in schema:
         if keyword not in CHECKED + NESTING or (keyword == "format" and schema[keyword] not in FORMATS):
-            raise ValueError(f"{path}: payload_schema cannot express {keyword} {schema[keyword]!r}")
+            raise ValueError(f"{path}: the schema cannot express {keyword} {schema[keyword]!r}")
     plain = {keyword: schema[keyword] for keyword in CHECKED if keyword in schema}
     return plain | nested(schema, definitions, path)
 
@@ -45,7 +51,7 @@ def converted(schema: Schema, definitions: Mapping[str, Schema], path: str) -> S
 def referred(schema: Schema, definitions: Mapping[str, Schema], path: str) -> Schema:
     name = schema["$ref"].removeprefix("#/$defs/")
     if name not in definitions:
-        raise ValueError(f"{path}: payload_schema cannot express a model that contains itself")
+        raise ValueError(f"{path}: the schema cannot express a model that contains itself")
     # Without the definition that is being resolved, one that refers to itself is not found.
     others = {each: definition for each, definition in definitions.items() if each != name}
     rest = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
@@ -56,7 +62,7 @@ def nullable(schema: Schema, definitions: Mapping[str, Schema], path: str) -> Sc
     """X | None: the schema of X that also accepts null."""
     choices = [choice for choice in schema["anyOf"] if choice != {"type": "null"}]
     if len(choices) != 1 or len(choices) == len(schema["anyOf"]):
-        raise ValueError(f"{path}: payload_schema cannot express a union other than with None")
+        raise ValueError(f"{path}: the schema cannot express a union other than with None")
     rest = {keyword: value for keyword, value in schema.items() if keyword != "anyOf"}
     found = converted({**choices[0], **rest}, definitions, path)
     if "const" in found:

@@ -34,6 +34,9 @@ class ClaimedJob(JobFields):
     """A job and the token that its worker must show in every later call. Only the worker is told the token."""
 
     lease_token: UUID
+    # The traceparent, or the trace_link after the word `link`.
+    trace: str | None = None
+    wait_ms: int | None = None
 
 
 class Job(JobFields):
@@ -49,9 +52,12 @@ class Job(JobFields):
     cancel_requested_at: datetime | None
     idempotency_key: str | None
     dedupe_key: str | None
+    traceparent: str | None
+    trace_link: str | None
     source: Literal["manual", "event", "schedule", "system"]
     source_ref: str | None
     notify: bool
+    is_redacted: bool
     after: list[UUID] | None
     after_when: AfterWhen | None
     ready_at: datetime | None

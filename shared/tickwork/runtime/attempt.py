@@ -6,14 +6,19 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from tickwork import traces
 from tickwork.errors import JobError, LeaseLost, NotYet, Permanent, Retryable, Unavailable
 from tickwork.jobs.handler import Tools
 from tickwork.jobs.outcomes import Failed, Json, Lost, Outcome, Released
-from tickwork.logs import exception_text, log_exception, text_of
+from tickwork.logs import bind, exception_text, log_exception, text_of
 from tickwork.queue import Queue
+from tickwork.runtime import recorded
 from tickwork.runtime.lease import Lease
+from tickwork.traces import Trace, trace_of_job
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
     from tickwork.jobs.rows import ClaimedJob
 
 
@@ -33,9 +38,26 @@ class Attempt:
         self._abandon_at = float("inf")
         self._sent_progress: tuple[float, str | None] | None = None
         self._told_progress: tuple[float, str | None] | None = None
+        self._trace: Trace | None = None
+        self._span: Span | None = None
+        self._ended_at: float | None = None
+
+    def trace(self) -> Trace:
+        """Its place in the trace of the job: what its log lines and outgoing requests say."""
+        self._trace = self._trace or trace_of_job(self.job.id, self.job.trace)
+        return self._trace
+
+    def enter(self) -> None:
+        """What runs in this context from now on belongs to it."""
+        self._span = recorded.started_span(self.job)
+        if self._span:
+            self._trace = recorded.trace_of(self._span)
+        bind(self.labels)
+        traces.enter(self.trace)
 
     def labels(self) -> dict[str, object]:
         """What every log line says of it."""
+        trace = self.trace()
         return {
             "job_id": self.job.id,
             "tenant_id": self.job.tenant_id,
@@ -43,6 +65,9 @@ class Attempt:
             "type": self.job.type,
             "attempt": self.job.attempts,
             "worker_id": self.job.worker_id,
+            "correlation_id": self.job.correlation_id,
+            "trace_id": trace.trace_id,
+            "span_id": trace.span_id,
         }
 
     def interrupt(self, outcome: Outcome, patience: float) -> None:
@@ -81,12 +106,21 @@ class Attempt:
             return False
         self._outcome = outcome
         self.ending = ending
+        self._ended_at = time.monotonic()
+        if self._span:
+            recorded.end(self._span, outcome)
         return True
 
     def note_settled(self, outcome: Outcome, ending: str) -> None:
         """It is in the database, with this outcome: that of the handler, or why that was refused."""
         self._outcome = outcome
         self.ending = ending
+
+    def duration_ms(self) -> int | None:
+        """How long its handler ran, with what it wanted written; None if it never started."""
+        if self._ended_at is None or self.tools.began_at is None:
+            return None
+        return round((self._ended_at - self.tools.began_at) * 1000)
 
     def is_finished(self) -> bool:
         return self._outcome is not None

@@ -11,19 +11,28 @@ from tickwork.errors import Unavailable
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.outcomes import Report
 from tickwork.jobs.rows import ClaimedJob
-from tickwork.logs import bind, log
+from tickwork.logs import log
 from tickwork.queue import Queue
 from tickwork.runtime import settle, watch
 from tickwork.runtime.attempt import Attempt
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.finished_jobs import FinishedJobs
+from tickwork.runtime.presence import Presence
 from tickwork.runtime.run import run
 from tickwork.runtime.worker_thread import WorkerThread
 
 
-def work_many(queue: Queue, family: str, handlers: Handlers, deadline: Deadline, batch_size: int) -> Report:
+def work_many(
+    queue: Queue,
+    family: str,
+    handlers: Handlers,
+    deadline: Deadline,
+    batch_size: int,
+    presence: Presence | None = None,
+    log_each_job: bool = False,
+) -> Report:
     """As `work`, with up to so many jobs held at a time, until none is due or time is short."""
-    batch = Batch(queue, family, handlers, deadline, batch_size)
+    batch = Batch(queue, family, handlers, deadline, batch_size, presence, log_each_job)
     if deadline.allows_claims():
         batch.add(queue.claim_jobs(family, deadline.jobs_left(batch_size), types=handlers))
     if batch.held():
@@ -53,8 +62,19 @@ class Batch:
     """The jobs held at a time: those that wait, the one that runs, those that are finished, and those on their way
     into the database."""
 
-    def __init__(self, queue: Queue, family: str, handlers: Handlers, deadline: Deadline, size: int) -> None:
+    def __init__(
+        self,
+        queue: Queue,
+        family: str,
+        handlers: Handlers,
+        deadline: Deadline,
+        size: int,
+        presence: Presence | None = None,
+        log_each_job: bool = False,
+    ) -> None:
         self.queue = queue
+        self.presence = presence
+        self.log_each_job = log_each_job
         self.family = family
         self.deadline = deadline
         self.report = Report(family)
@@ -120,7 +140,7 @@ class Batch:
         with self._lock:
             while self._under_way and self._under_way[0].is_sent.is_set():
                 finished = self._under_way.pop(0)
-                finished.report_to(self.report)
+                finished.report_to(self.report, self.log_each_job)
                 self.deadline.count_jobs(-finished.jobs)
                 self.add(finished.claimed())
 
@@ -182,7 +202,7 @@ class Batch:
             return None
 
     def _run(self, attempt: Attempt) -> bool:
-        bind(attempt.labels)
+        attempt.enter()
         return run(attempt, self.handlers, self.deadline)
 
     def _await_jobs(self) -> bool:
@@ -233,6 +253,8 @@ def watch_batch(batch: Batch) -> None:
     if batch.deadline.is_stopped():
         batch.release_waiting()
     watch.keep_leases(batch.held())
+    if batch.presence:
+        batch.presence.note(len(batch.held()))
     if abandoned := batch.abandon_running():
         log("leave_handler", "WARNING", job_id=abandoned.job.id, reason=repr(abandoned.outcome()))
         batch.start_thread()

@@ -11,6 +11,7 @@ from tickwork.jobs.rows import ClaimedJob
 from tickwork.logs import bound, log, text_of
 from tickwork.queue import Queue, SettleAndClaim
 from tickwork.runtime.attempt import Attempt
+from tickwork.runtime.recorded import settling
 from tickwork.runtime.settle import claimed_with, encoded_outcome, ending_of, log_ending, write
 
 
@@ -52,13 +53,13 @@ class FinishedJobs:
         for attempt in self.unsettled():
             attempt.note_settled(attempt.outcome(), "lost")
 
-    def report_to(self, report: Report) -> None:
+    def report_to(self, report: Report, log_each_job: bool) -> None:
         """Count how they have ended."""
         for ending, count in Counter(str(attempt.ending) for attempt in self._attempts).items():
             report.add(ending, count)
         for attempt in self._to_settle:
-            # Of those that went well one line for all is enough.
-            if attempt.ending != "done":
+            # Of those that went well one line for all is enough, unless somebody wants one for each.
+            if log_each_job or attempt.ending != "done":
                 with bound(**attempt.labels()):
                     log_ending(attempt)
 
@@ -73,10 +74,11 @@ class FinishedJobs:
 
     def _send_together(self, queue: Queue, family: str, max_jobs: int, types: Iterable[str]) -> None:
         request = self._request = self._request or self._encoded()
-        if max_jobs:
-            request.send(queue, family, max_jobs, types=types)
-        else:
-            request.settle(queue)
+        with settling(self.unsettled()):
+            if max_jobs:
+                request.send(queue, family, max_jobs, types=types)
+            else:
+                request.settle(queue)
         for attempt, status in zip(self.unsettled(), request.statuses(), strict=True):
             attempt.note_settled(attempt.outcome(), ending_of(attempt.outcome(), status))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from tickwork import traces
 from tickwork.database.breakable import Breakable
 from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost, QueueError
@@ -72,7 +73,7 @@ class Lease:
             with closing(Breakable(connection)) as transaction:
                 self._begin(transaction)
                 try:
-                    self.queue.hold_job(self.job, connection)
+                    self.queue.hold_job(self.job, connection, str(traces.current() or ""))
                     return work(connection)
                 finally:
                     self._end(transaction)

@@ -8,6 +8,7 @@ from tickwork.errors import Interrupted, NotYet, Retryable, UnknownType
 from tickwork.jobs.handler import Handlers, Tools
 from tickwork.jobs.outcomes import Done, Failed, Outcome
 from tickwork.logs import text_of
+from tickwork.runtime.artifacts import whole_payload, with_small_result
 from tickwork.runtime.attempt import Attempt, outcome_of
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.settle import log_ending, settle_outcome
@@ -48,4 +49,4 @@ def run_handler(job: ClaimedJob, handlers: Handlers, tools: Tools) -> Done:
     handler = handlers.get(job.type)
     if handler is None:
         raise UnknownType(f"The function of the family {job.family!r} has no handler for the type {job.type!r}")
-    return handler(job.payload, tools)
+    return with_small_result(handler(whole_payload(job.payload, tools), tools), job.type, tools)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, assert_never
 
 from psycopg.rows import DictRow
@@ -15,6 +16,7 @@ from tickwork.queue import SettleAndClaim, lease_of, perform
 from tickwork.runtime.attempt import Attempt, outcome_of
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.lease import bounded_delay
+from tickwork.runtime.recorded import settling
 
 if TYPE_CHECKING:
     from tickwork.jobs.rows import ClaimedJob
@@ -23,14 +25,15 @@ if TYPE_CHECKING:
 SETTLE_AGAIN_SECONDS = (0.2, 1.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
 
 
-def settle_and_claim(attempt: Attempt, types: Iterable[str]) -> ClaimedJob | None:
-    """Settle the job and claim the next one of these types, if one is due, in one statement.
+def settle_and_claim(attempt: Attempt, family: str, types: Iterable[str]) -> ClaimedJob | None:
+    """Settle the job and claim the next one of this family and these types, if one is due, in one statement.
 
     If that fails, the job is not settled.
     """
     try:
         request = SettleAndClaim([encoded_outcome(attempt, attempt.outcome())])
-        request.send(attempt.queue, attempt.job.family, max_jobs=1, types=types)
+        with settling([attempt]):
+            request.send(attempt.queue, family, max_jobs=1, types=types)
     except Exception as error:
         # What is wrong is found out, and said, when it is settled alone.
         log("miss_settle", "WARNING", reason=text_of(error))
@@ -60,7 +63,8 @@ def settle_outcome(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tu
     """Write it, once more if the database cannot be reached. Returns what was written, and how the attempt ended."""
     for pause in (*SETTLE_AGAIN_SECONDS, None):
         try:
-            return write(attempt, outcome)
+            with settling([attempt]):
+                return write(attempt, outcome)
         except LeaseLost:
             break
         except QueueError as error:
@@ -121,7 +125,8 @@ def encoded_outcome(attempt: Attempt, outcome: Outcome) -> Json:
             if outcome.result is not None:
                 encoded["result"] = outcome.result.model_dump(mode="json")
             if outcome.follow_ups:
-                encoded["follow_ups"] = [each.model_dump(mode="json") for each in outcome.follow_ups]
+                trace = {"traceparent": str(attempt.trace())}
+                encoded["follow_ups"] = [each.model_dump(mode="json") | trace for each in outcome.follow_ups]
         case Failed():
             encoded["status"] = "failed"
             encoded["error"] = {"code": outcome.code, "message": presentable(outcome.message)}
@@ -137,6 +142,8 @@ def encoded_outcome(attempt: Attempt, outcome: Outcome) -> Json:
             assert_never(outcome)
     if logs := attempt.tools.logs():
         encoded["logs"] = logs
+    if attempt.tools.output:
+        encoded |= asdict(attempt.tools.output)
     return encoded
 
 
@@ -154,4 +161,11 @@ def ending_of(outcome: Outcome, status: str | None) -> str:
 def log_ending(attempt: Attempt) -> None:
     outcome = attempt.outcome()
     error_code = outcome.code if isinstance(outcome, Failed) else None
-    log("settle", "WARNING" if attempt.ending == "lost" else "INFO", ending=attempt.ending, error_code=error_code)
+    log(
+        "settle",
+        "WARNING" if attempt.ending == "lost" else "INFO",
+        ending=attempt.ending,
+        error_code=error_code,
+        duration_ms=attempt.duration_ms(),
+        wait_ms=attempt.job.wait_ms,
+    )

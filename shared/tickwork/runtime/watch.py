@@ -22,7 +22,7 @@ def keep_leases(attempts: Iterable[Attempt]) -> None:
     try:
         rows = next(iter(due.values())).queue.heartbeat_jobs([attempt.heartbeat() for attempt in due.values()])
     except QueueError as error:
-        log("miss_heartbeat", "WARNING", reason=str(error))
+        log("miss_heartbeat", "WARNING", job_id=", ".join(due), reason=str(error))
         # Bearable, for as long as the lease lasts.
         for attempt in due.values():
             if attempt.lease.is_over():

@@ -2,27 +2,19 @@
 
 import hashlib
 import hmac
-import json
 import re
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from tickwork.errors import CallerRefused
-from tickwork.logs import log
 from tickwork.settings import Settings
+from tickwork.web.google_tokens import google_account
 
 # How far the clocks of the caller and of this function may be apart.
 SIGNATURE_SECONDS = 300
 # How many signatures an instance remembers, to refuse replays; the oldest are forgotten first.
 MAX_SIGNATURES = 10_000
-# How often an unknown key id may make us ask Google for its keys.
-KEYS_SECONDS = 30
-# How soon it may when there are no keys yet: until then every token is refused, good ones too.
-FIRST_KEYS_SECONDS = 1
-# How long a token may be valid; Google's are for an hour.
-TOKEN_SECONDS = 24 * 60 * 60
 
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -108,68 +100,5 @@ def _equals_one(given: str, expected: list[str]) -> bool:
 
 
 def _check_google_token(token: str, settings: Settings) -> None:
-    import jwt  # takes 0.2 s, and only this check needs it
-
-    try:
-        key = _keys.get(jwt.get_unverified_header(token).get("kid"), settings.oidc_keys_url)
-        claims = jwt.decode(
-            token,
-            key=key,
-            # Never the algorithm that the token names.
-            algorithms=["RS256"],
-            audience=settings.oidc_audience,
-            issuer=["https://accounts.google.com", "accounts.google.com"],
-            options={"require": ["exp", "iat", "aud", "iss", "email"], "strict_aud": True},
-            leeway=10,
-        )
-    except (jwt.PyJWTError, ValueError) as error:
-        raise CallerRefused(f"the token was refused: {type(error).__name__}") from None
-    # PyJWT accepts a string as a number, and any number as a time.
-    if not all(isinstance(claims[name], int) for name in ("exp", "iat")):
-        raise CallerRefused("the times in the token are not whole numbers")
-    if claims["exp"] - claims["iat"] > TOKEN_SECONDS:
-        raise CallerRefused("the token is valid for too long")
-    # Anybody's service account can ask Google for a token with our audience: the e-mail is the check.
-    if claims["email"] != settings.oidc_email or claims.get("email_verified") is not True:
+    if google_account(token, settings) != settings.oidc_email:
         raise CallerRefused("the token belongs to another account")
-
-
-class _Keys:
-    """Google's public keys: fetched rarely, kept when a fetch fails."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._fetched_at = float("-inf")
-        self._keys: dict[str | None, Any] = {}
-
-    def get(self, key_id: str | None, url: str) -> Any:
-        # A request with a known key never waits for one with an unknown key.
-        key = self._keys.get(key_id) or self._fetch_unknown(key_id, url)
-        if key is None:
-            raise CallerRefused("the token is signed with an unknown key")
-        return key
-
-    def _fetch_unknown(self, key_id: str | None, url: str) -> Any:
-        with self._lock:
-            pause = KEYS_SECONDS if self._keys else FIRST_KEYS_SECONDS
-            if key_id not in self._keys and time.monotonic() > self._fetched_at + pause:
-                self._fetched_at = time.monotonic()
-                self._keys = self._fetch(url) or self._keys
-            return self._keys.get(key_id)
-
-    def _fetch(self, url: str) -> dict[str | None, Any]:
-        import urllib.request
-
-        import jwt
-
-        try:
-            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  the settings know the scheme
-                keys = jwt.PyJWKSet.from_dict(json.loads(answer.read(1_000_000))).keys
-            return {key.key_id: key.key for key in keys if key.key_id and key.key_type == "RSA"}
-        except Exception as error:
-            # Whatever is wrong with the response, the known keys are still valid.
-            log("miss_keys", "WARNING", reason=f"{type(error).__name__}: {error}")
-            return {}
-
-
-_keys = _Keys()

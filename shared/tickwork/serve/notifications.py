@@ -8,15 +8,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from tickwork.client import Client
-from tickwork.client.connectors import Connectors
+from tickwork.client import Tickwork
+from tickwork.client.direct.connectors import Connectors
 from tickwork.database.connection import Database
 from tickwork.errors import QueueError
 from tickwork.logs import log
-from tickwork.serve.bodies import BodyRefused, body_of
 from tickwork.settings import Settings
 from tickwork.tools.channel_tokens import channel_token
 from tickwork.tools.json_object import json_object
+from tickwork.web.bodies import BodyRefused, body_of
 
 if TYPE_CHECKING:
     from flask import Request
@@ -52,7 +52,7 @@ def notifications(request: "Request", database: Database, settings: Settings) ->
     if request.method != "POST":
         return "", 405, PLAIN
     try:
-        return noted(provider, request, Client(database).connectors, settings)
+        return noted(provider, request, Tickwork(database).connectors, settings)
     except BodyRefused as refusal:
         return "", refusal.status, PLAIN
     except Refused as refusal:

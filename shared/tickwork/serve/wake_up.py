@@ -1,22 +1,28 @@
 """The HTTP side: functions-framework calls what `serve` returns, once for every wake-up."""
 
-import sys
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tickwork import spans
 from tickwork.database.connection import MAX_SILENCE_SECONDS, Database
 from tickwork.database.version import SchemaCheck
-from tickwork.errors import BadSetting, CallerRefused, QueueError, WrongSchema
+from tickwork.errors import CallerRefused, QueueError, WrongSchema
+from tickwork.figures.keep import keep_figures
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, traced
 from tickwork.queue import Queue, queue_for
 from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.presence import Presence
 from tickwork.runtime.work import work
-from tickwork.serve.bodies import leave_body
 from tickwork.serve.callers import check_caller
 from tickwork.serve.routes import NO_ROUTES, Response, Routes, route_of
-from tickwork.settings import Settings, load_settings
+from tickwork.settings import Settings
+from tickwork.waking.rabbitmq import required_check
+from tickwork.web.bodies import leave_body
+from tickwork.web.health import Health
+from tickwork.web.starting import settings_or_exit, use_guarded_worker
 
 if TYPE_CHECKING:
     from flask import Request
@@ -31,16 +37,26 @@ def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Calla
     use_guarded_worker()
     database = Database(settings.database_url, f"tickwork {family}", MAX_SILENCE_SECONDS)
     schema = SchemaCheck(database)
+    presences: dict[int, Presence] = {}
+    # With a connection of its own: it must not wait for a claim.
+    asked = Database(settings.database_url, f"tickwork {family} health", MAX_SILENCE_SECONDS)
+    health = Health(asked, required_check(settings))
 
     def function(request: "Request") -> Response:
+        if request.method in ("GET", "HEAD") and (found := health.answer(request.path)):
+            leave_body(request, is_refused=False)
+            return found
         queue = queue_for(family, database, settings)
+        # Each fork of this process is a worker of its own.
+        presence = presences.setdefault(os.getpid(), Presence(queue, "function", [family], handlers))
         route = route_of(request.path, routes)
         with traced(request.headers.get("traceparent"), request.headers.get("X-Cloud-Trace-Context")):
             response = (
                 route(request, database, settings)
                 if route
-                else answer(request, queue, family, handlers, settings, schema)
+                else answer(request, queue, family, handlers, settings, schema, presence)
             )
+        spans.flush()
         leave_body(request, is_refused=response[1] >= 400)
         return response
 
@@ -48,7 +64,13 @@ def serve(family: str, handlers: Handlers, routes: Routes = NO_ROUTES) -> "Calla
 
 
 def answer(
-    request: "Request", queue: Queue, family: str, handlers: Handlers, settings: Settings, schema: SchemaCheck
+    request: "Request",
+    queue: Queue,
+    family: str,
+    handlers: Handlers,
+    settings: Settings,
+    schema: SchemaCheck,
+    presence: Presence,
 ) -> Response:
     """204 if nothing was due, else 200 and a report, even if jobs failed: the queue retries, cron must not."""
     if request.method != "POST":
@@ -62,7 +84,9 @@ def answer(
         }, 401
     try:
         schema.check()
-        report = work_within_budget(queue, family, handlers, settings)
+        with presence.invoked():
+            report = work_within_budget(queue, family, handlers, settings, presence)
+        keep_figures(queue)
     except WrongSchema as error:
         log("refuse_schema", "ERROR", reason=str(error), hint=error.hint)
         return {"error": "The versions of the function and the schema do not match; see its log."}, 503
@@ -72,17 +96,19 @@ def answer(
     return ("", 204) if report.claimed == 0 else (report.as_json(), 200)
 
 
-def work_within_budget(queue: Queue, family: str, handlers: Handlers, settings: Settings) -> Report:
+def work_within_budget(
+    queue: Queue, family: str, handlers: Handlers, settings: Settings, presence: Presence | None = None
+) -> Report:
     """
     Process what is due; with `look_again_seconds`, check again that long after the start, as long as time remains.
 
     This makes up for a scheduler that can only call once a minute.
     """
     deadline = Deadline(settings.budget_seconds, settings.max_jobs)
-    report = work(queue, family, handlers, deadline)
+    report = work(queue, family, handlers, deadline, presence)
     while settings.look_again_seconds and deadline.wait(settings.look_again_seconds):
         try:
-            report.include(work(queue, family, handlers, deadline))
+            report.include(work(queue, family, handlers, deadline, presence))
         except QueueError as error:
             if report.claimed == 0:
                 raise
@@ -90,17 +116,3 @@ def work_within_budget(queue: Queue, family: str, handlers: Handlers, settings: 
             log("fail_to_claim", "WARNING", reason=str(error))
             break
     return report
-
-
-def use_guarded_worker() -> None:
-    # functions-framework leaves the class to gunicorn's default, and has no setting for it.
-    from gunicorn.config import WorkerClass  # type: ignore[import-untyped]
-
-    WorkerClass.default = "tickwork.serve.guarded_worker.GuardedWorker"
-
-
-def settings_or_exit() -> Settings:
-    try:
-        return load_settings()
-    except BadSetting as error:
-        sys.exit(f"tickwork: {error}")

@@ -13,8 +13,8 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
+from tickwork import client
 from tickwork.cli.project import Project
-from tickwork.client import Client
 from tickwork.database.adoption import Adopted, members_in, tenants_in
 from tickwork.database.connection import Connection, Database
 from tickwork.errors import InvalidRequest
@@ -42,7 +42,7 @@ class Tickwork:
 
     def __enter__(self) -> Self:
         self.database: Connection = self._cleanup.enter_context(connected(self.url))
-        self.client = Client(self._closed_at_the_end(Database(self.url, "tickwork tests")))
+        self.client = client.Tickwork(self._closed_at_the_end(Database(self.url, "tickwork tests")))
         self._worker = self._closed_at_the_end(Database(self.worker_url, "tickwork tests"))
         return self
 
@@ -96,7 +96,7 @@ class Tickwork:
 
     def job(self, job: Job | Receipt | UUID | str) -> Job:
         """The job as it is now."""
-        return self._as_seen(self.client.jobs.get(job if isinstance(job, UUID | str) else job.id))
+        return self._as_seen(self.client.get(job if isinstance(job, UUID | str) else job.id))
 
     def enqueued(self, type: str) -> list[Job]:
         """All jobs of a type, whatever their status, in the order in which they were enqueued."""

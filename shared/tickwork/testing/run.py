@@ -9,8 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from tickwork.cli.load_handlers import load_handlers
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Connection, Database
+from tickwork.database.sql import Sql
 from tickwork.jobs.handler import Handlers, Tools
 from tickwork.jobs.outcomes import Done, Write
 from tickwork.queue import Queue
@@ -39,13 +40,12 @@ FAILURES = """
 Errors = dict[tuple[UUID, int], BaseException]
 
 
-def run_due(families: Mapping[str, Path], client: Client, worker: Database) -> Ran:
+def run_due(families: Mapping[str, Path], client: Tickwork, worker: Database) -> Ran:
     """Run everything that is due, and what becomes due by that."""
     settings = load_settings()
     queue = Queue(worker, f"test run {next(NUMBERS)}", settings.lease_seconds, settings.heartbeat_seconds)
     ran, errors = Ran(), Errors()
-    client.maintenance.reap_expired_leases()
-    while due := [row["family"] for row in client.database.rows(DUE, {}) if row["family"] in families]:
+    while due := due_families(client, families):
         before = ran.total()
         for family in due:
             handlers = recorded(handlers_of(family, families[family]), errors)
@@ -58,13 +58,19 @@ def run_due(families: Mapping[str, Path], client: Client, worker: Database) -> R
     return ran
 
 
+def due_families(client: Tickwork, families: Mapping[str, Path]) -> list[str]:
+    """Those with due jobs, after what a tick does: expired leases end, and events wake the jobs that wait for them."""
+    client.maintenance.reap_expired_leases()
+    return [row["family"] for row in client.database.rows(DUE, {}) if row["family"] in families]
+
+
 @cache
 def handlers_of(family: str, folder: Path) -> Handlers:
     """Loaded once in a run of tests."""
     return load_handlers(family, folder)
 
 
-def failures(database: Database, worker_id: str, errors: Errors) -> list[Failure]:
+def failures(database: Sql, worker_id: str, errors: Errors) -> list[Failure]:
     return [
         Failure(**row, error=errors.get((row["job_id"], row["attempt"])))
         for row in database.rows(FAILURES, {"worker_id": worker_id})

@@ -24,16 +24,20 @@ class SecretStore:
         except ValueError as error:
             raise BadSetting(f"TICKWORK_SECRET_KEY: {error}") from None
 
+    @property
+    def can_seal(self) -> bool:
+        return bool(self._keys)
+
     def row(
         self, tenant_id: UUID, owner: str, name: str, value: str, expires_at: datetime | None = None
     ) -> dict[str, object]:
         """As the database stores it: sealed if there is a key."""
-        is_sealed = bool(self._keys)
+        is_sealed = self.can_seal
         return {
             "tenant_id": tenant_id,
             "owner": owner,
             "name": name,
-            "value": self._sealed(tenant_id, owner, value) if is_sealed else value,
+            "value": self.sealed(tenant_id, owner, value) if is_sealed else value,
             "is_sealed": is_sealed,
             "expires_at": expires_at,
         }
@@ -61,7 +65,8 @@ class SecretStore:
             for row in rows
         }
 
-    def _sealed(self, tenant_id: UUID, owner: str, value: str) -> str:
+    def sealed(self, tenant_id: UUID, owner: str, value: str) -> str:
+        """Only with a key."""
         key_name, key = next(iter(self._keys.items()))
         nonce = os.urandom(NONCE)
         secret = nonce + cipher(key).encrypt(nonce, value.encode(), bound_to(tenant_id, owner))

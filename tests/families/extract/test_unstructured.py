@@ -33,6 +33,7 @@ from tests.servers.unstructured import (
     zipped,
 )
 from tests.world.waiting import PATIENCE, until
+from tickwork import traces
 from tickwork.errors import JobError, Permanent, RateLimited, Retryable
 from tickwork.families.extract.elements import Extracted
 from tickwork.families.extract.engines.unstructured import extract, neutral_name
@@ -157,6 +158,16 @@ def test_the_key_is_sent_with_each_part(read: Read, server: UnstructuredServer) 
     read(4, api_key=KEY)
 
     assert [post.headers["unstructured-api-key"] for post in server.posts] == [KEY, KEY]
+
+
+def test_the_trace_is_sent_with_each_part(read: Read, server: UnstructuredServer) -> None:
+    traceparent = f"00-{'ab' * 16}-{'cd' * 8}-01"
+
+    with traces.within(traces.parsed(traceparent)):
+        read()
+        read(4)
+
+    assert [post.headers.get("traceparent") for post in server.posts] == [traceparent] * 3
 
 
 def test_without_a_key_there_is_no_header_for_it(read: Read, server: UnstructuredServer) -> None:

@@ -317,7 +317,7 @@ def test_a_rotated_secret_and_the_one_before_are_both_good_until_the_overlap_is_
     sender: Sender, receiver: HostileServer
 ) -> None:
     endpoint, old = sender.add(receiver.url())
-    new = sender.client.webhooks.rotate(endpoint, timedelta(hours=24))
+    new = sender.rotate(endpoint, 24)
     sender.emit()
     sender.work()
     sender.world.run("update tickwork.secrets set expires_at = now() where name = 'previous'")

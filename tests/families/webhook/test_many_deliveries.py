@@ -156,7 +156,7 @@ def delete_two(sender: Sender, paths: dict[str, UUID], receivers: Receivers) -> 
     """Two endpoints, and what had arrived there when the last attempt that was under way had ended."""
     doomed: list[Any] = list(paths)[1:3]
     for path in doomed:
-        sender.client.webhooks.remove(paths[path])
+        sender.client.webhooks.delete_webhook_endpoint(paths[path])
     running = "select count(*) from jobs where status = 'running' and lane = any (%s)"
     lanes = [f"endpoint:{paths[path]}" for path in doomed]
     until(lambda: sender.world.value(running, lanes) == 0)

@@ -7,7 +7,7 @@ from uuid import UUID
 import psycopg
 from pydantic import BaseModel
 
-from tickwork.client import Client
+from tickwork.client import Tickwork
 from tickwork.database.connection import Database
 from tickwork.database.migrate import migrate
 from tickwork.jobs.handler import Handler, Handlers, Tools
@@ -16,6 +16,7 @@ from tickwork.queue import Queue
 from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
+from tickwork.waking.rabbitmq import Broker
 from tickwork.worker import Worker
 from tickwork_bench.contenders import Sender
 from tickwork_bench.measure import batches
@@ -25,6 +26,7 @@ FAMILY = "bench"
 TYPE = "do_nothing"
 # Long enough for no claimed job to come back while others are measured.
 LEASE_SECONDS = 3600
+NOWHERE = "postgresql://nobody@127.0.0.1:1/nowhere"
 
 # In turn for one tenant after the other.
 ENQUEUE = """
@@ -82,7 +84,17 @@ def drain_many_at_a_time(url: str, watch: Watch, batch_size: int) -> None:
 
 
 def listen(url: str, watch: Watch) -> None:
-    Worker(queue_at(as_worker(url)), FAMILY, handlers(watch), as_worker(url), 0).run()
+    Worker(queue_at(as_worker(url)), {FAMILY: handlers(watch)}, as_worker(url), 0).run()
+
+
+def poll(url: str, watch: Watch, broker: Broker | None = None) -> None:
+    """As behind a pooler: without notices of the database, but with those of a broker, if there is one."""
+    Worker(queue_at(as_worker(url)), {FAMILY: handlers(watch)}, NOWHERE, 0, broker=broker).run()
+
+
+def run_concurrently(url: str, watch: Watch, concurrency: int) -> None:
+    queue = Queue(Database(as_worker(url), connections=concurrency + 1), "bench")
+    Worker(queue, {FAMILY: handlers(watch)}, as_worker(url), 0, concurrency).run()
 
 
 def handlers(watch: Watch) -> Handlers:
@@ -131,8 +143,8 @@ def queue_at(url: str) -> Queue:
     return Queue(connected(url), "bench")
 
 
-def client_at(url: str) -> Client:
-    return Client(connected(url))
+def client_at(url: str) -> Tickwork:
+    return Tickwork(connected(url))
 
 
 def connected(url: str) -> Database:

@@ -13,10 +13,11 @@ create index my_table_of_tenant on public.my_table (tenant_id);
 -- Members read the rows of their tenants; the worker reaches those of the tenant whose job it holds.
 select tickwork.guard_table('public.my_table', members => 'select', worker => 'select, insert', queue => null);
 
-insert into public.job_types (key, family, enqueued_by, payload_schema)
+insert into public.job_types (key, family, enqueued_by, payload_schema, result_schema)
 values (
   'verb_object',
   'my_family',
   'member',
-  '{"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}'
+  '{"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}',
+  '{"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}'
 );

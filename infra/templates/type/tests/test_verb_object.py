@@ -1,8 +1,8 @@
 """The type verb_object: a job in a real Postgres, run as a worker runs it, and what it wrote."""
 
-from verb_object import Payload
+from verb_object import Payload, Result
 
-from tickwork.jobs.payload_schema import payload_schema_of
+from tickwork.jobs.payload_schema import payload_schema_of, result_schema_of
 from tickwork.testing import Tickwork
 
 
@@ -24,7 +24,9 @@ def test_a_blank_text_fails_and_writes_nothing(tickwork: Tickwork) -> None:
     assert tickwork.database.execute("select from my_table").fetchall() == []
 
 
-def test_the_payload_schema_is_that_of_the_model(tickwork: Tickwork) -> None:
-    rows = tickwork.database.execute("select payload_schema from job_types where key = 'verb_object'").fetchall()
+def test_the_schemas_are_those_of_the_models(tickwork: Tickwork) -> None:
+    query = "select payload_schema, result_schema from job_types where key = 'verb_object'"
 
-    assert rows == [{"payload_schema": payload_schema_of(Payload)}]
+    rows = tickwork.database.execute(query).fetchall()
+
+    assert rows == [{"payload_schema": payload_schema_of(Payload), "result_schema": result_schema_of(Result)}]

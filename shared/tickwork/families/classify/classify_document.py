@@ -61,4 +61,4 @@ FIRST_CHUNKS = """
 """
 
 
-CLASSIFY_DOCUMENT: Handler[Payload] = Handler(Payload, classify_document)
+CLASSIFY_DOCUMENT: Handler[Payload] = Handler(Payload, classify_document, Result)

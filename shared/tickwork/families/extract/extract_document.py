@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from tickwork.errors import Permanent, Retryable
 from tickwork.families.extract.chunks import chunks_of, replace_chunks
@@ -40,6 +40,8 @@ class Payload(BaseModel):
 
 class NotRead(BaseModel):
     """Pages without text beside pages with text, attached files that were not read to their end, characters cut."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     pages: list[int] = []
     attachments: list[str] = []
@@ -183,4 +185,4 @@ def tell(task: Task, result: Result, connection: Connection) -> None:
     emit_held_event(connection, "document.extracted", f"document:{task.document['id']}", told)
 
 
-EXTRACT_DOCUMENT: Handler[Payload] = Handler(Payload, extract_document)
+EXTRACT_DOCUMENT: Handler[Payload] = Handler(Payload, extract_document, Result)

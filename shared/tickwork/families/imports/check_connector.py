@@ -58,4 +58,4 @@ def note(connection: Connection, connector_id: UUID, account: Account) -> None:
     )
 
 
-CHECK_CONNECTOR: Handler[Payload] = Handler(Payload, check_connector)
+CHECK_CONNECTOR: Handler[Payload] = Handler(Payload, check_connector, Result)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from tickwork.families.imports.connector_state import Connector
 from tickwork.jobs.connection import Connection
@@ -17,6 +17,8 @@ MAX_HANDED_ON = 1000
 
 
 class Named(BaseModel):
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     name: str
     reason: str
     message: str | None = None

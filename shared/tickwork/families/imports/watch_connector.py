@@ -60,4 +60,4 @@ def again(connector_id: UUID, until: datetime) -> FollowUp:
     )
 
 
-WATCH_CONNECTOR: Handler[Payload] = Handler(Payload, watch_connector)
+WATCH_CONNECTOR: Handler[Payload] = Handler(Payload, watch_connector, Result)

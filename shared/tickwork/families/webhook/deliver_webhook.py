@@ -231,4 +231,4 @@ def note(
     )
 
 
-DELIVER_WEBHOOK: Handler[Payload] = Handler(Payload, deliver_webhook)
+DELIVER_WEBHOOK: Handler[Payload] = Handler(Payload, deliver_webhook, Result)

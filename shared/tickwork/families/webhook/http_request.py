@@ -143,4 +143,4 @@ def judged(payload: Payload, response: Response, secrets: Mapping[str, str]) -> 
     raise Permanent(said, code=code)
 
 
-HTTP_REQUEST: Handler[Payload] = Handler(Payload, http_request)
+HTTP_REQUEST: Handler[Payload] = Handler(Payload, http_request, Result)

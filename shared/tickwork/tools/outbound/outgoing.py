@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tickwork import traces
 from tickwork.errors import InvalidPayload, Permanent
 from tickwork.tools.outbound.urls import Url, follow, parse
 from tickwork.tools.redaction import holds_one
@@ -39,6 +40,8 @@ class Outgoing:
         given = {name.lower() for name in self.headers}
         headers = {"Host": self.url.authority, "Connection": "close"}
         headers |= {name: value for name, value in DEFAULTS.items() if name.lower() not in given}
+        if (trace := traces.current()) and "traceparent" not in given:
+            headers["traceparent"] = str(trace)
         headers |= self.headers
         if self.body is not None or self.method in ("POST", "PUT", "PATCH"):
             headers["Content-Length"] = str(len(self.body or b""))

@@ -37,4 +37,4 @@ def store(tenant_id: UUID, job_id: UUID, result: Result, connection: Connection)
     )
 
 
-VERB_OBJECT = Handler(Payload, verb_object)
+VERB_OBJECT = Handler(Payload, verb_object, Result)

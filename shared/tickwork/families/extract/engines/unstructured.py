@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
+from tickwork import traces
 from tickwork.errors import Permanent, Retryable
 from tickwork.families.extract.elements import Extracted
 from tickwork.families.extract.engines import local
@@ -119,11 +120,12 @@ class Call:
 
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [asking], "response": [answered]}
         seconds = self.until - time.monotonic()
+        trace = traces.current()
         try:
             async with httpx.AsyncClient(event_hooks=hooks) as http:
                 request = operations.PartitionRequest(partition_parameters=self._parameters())
                 # The client would decompress the parts of a split PDF twice.
-                headers = {"Accept-Encoding": "identity"}
+                headers = {"Accept-Encoding": "identity", **({"traceparent": str(trace)} if trace else {})}
                 client = self._client(http, seconds)
                 response = await client.general.partition_async(request=request, http_headers=headers)
         except MemoryError:

@@ -1,0 +1,41 @@
+"""Alerts and their rules: one method per SQL function, with the same name."""
+
+from uuid import UUID
+
+from tickwork.client.aio.way import Row, Way
+
+
+class Alerts:
+    def __init__(self, way: Way) -> None:
+        self._way = way
+
+    async def list_alerts(self, only_open: bool = False, max_alerts: int = 100) -> list[Row]:
+        return await self._way.rows("list_alerts", {"only_open": only_open, "max_alerts": max_alerts})
+
+    async def list_alert_rules(self) -> list[Row]:
+        return await self._way.rows("list_alert_rules", {})
+
+    async def change_alert_rule(
+        self,
+        key: str,
+        threshold: float | None = None,
+        closes_at: float | None = None,
+        for_seconds: int | None = None,
+        severity: str | None = None,
+        is_on: bool | None = None,
+    ) -> Row:
+        """Change a rule; None leaves a value as it is."""
+        given = {
+            "key": key,
+            "threshold": threshold,
+            "closes_at": closes_at,
+            "for_seconds": for_seconds,
+            "severity": severity,
+            "is_on": is_on,
+        }
+        (row,) = await self._way.rows("change_alert_rule", given)
+        return row
+
+    async def set_platform_tenant(self, tenant_id: UUID | str | None) -> None:
+        """Set the tenant whose webhooks and triggers tell of alerts; None for none."""
+        await self._way.rows("set_platform_tenant", {"tenant_id": tenant_id})

@@ -1,0 +1,31 @@
+"""Points of charts, for the macros of charts.html: no more than the browser has to draw."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 600, 160
+# More than that cannot be told apart.
+MAX_POINTS = 120
+
+
+@dataclass(frozen=True)
+class Line:
+    name: str
+    # None where there is no value.
+    values: Sequence[float | None]
+
+
+def points(values: Sequence[float | None], highest: float, width: float = WIDTH, height: float = HEIGHT) -> list[str]:
+    """The lines of a chart, as the points of polylines: a gap where there is no value."""
+    step = width / max(len(values) - 1, 1)
+    parts: list[list[str]] = [[]]
+    for place, value in enumerate(values):
+        if value is None:
+            parts.append([])
+        else:
+            parts[-1].append(f"{place * step:.1f},{height - value / (highest or 1) * height:.1f}")
+    return [" ".join(part) for part in parts if part]
+
+
+def highest_of(lines: Sequence[Line]) -> float:
+    return max((value for line in lines for value in line.values if value is not None), default=0)

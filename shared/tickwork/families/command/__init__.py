@@ -1,0 +1,1 @@
+"""Commands that the operator allows, run as jobs."""

@@ -1,0 +1,3 @@
+-- The end of the queue's own verbs.
+
+select tickwork.finish_module();

@@ -1,0 +1,3 @@
+-- The end of the module reports.
+
+select tickwork.finish_module();
