@@ -8,7 +8,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 EXTRAS = (
-    *("extract", "import", "classify", "webhook", "report", "manage", "api"),
+    *("extract", "import", "classify", "webhook", "report", "passport", "sign", "manage", "api"),
     *("safe", "oidc", "s3", "supabase", "otel", "rabbitmq"),
 )
 HEAD = (

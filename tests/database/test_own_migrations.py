@@ -30,7 +30,7 @@ def test_they_come_after_tickworks_in_order_and_once(empty: World, tmp_path: Pat
 
     assert applied[-2:] == ["20270101000000_first", "20270102000000_second"]
     assert migrate(empty.url, own=tmp_path) == pending(empty.url, None, tmp_path) == []
-    assert installed_modules(empty.url) == ["documents", "imports", "queue", "reports", "webhooks"]
+    assert installed_modules(empty.url) == ["documents", "imports", "passports", "queue", "reports", "webhooks"]
 
 
 def test_one_that_fails_leaves_nothing_behind_and_says_where(empty: World, tmp_path: Path) -> None:

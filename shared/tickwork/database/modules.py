@@ -12,10 +12,12 @@ CHAPTERS = {
     "webhooks": range(2400, 3000),
     "imports": range(3000, 4000),
     "reports": range(4500, 4600),
+    "passports": range(5000, 5600),
 }
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "imports": ("documents", "webhooks"),
     "reports": ("documents", "webhooks"),
+    "passports": ("documents", "webhooks"),
 }
 
 

@@ -1,0 +1,1 @@
+"""Battery passports: pure functions from facts and rules to bytes that anybody can verify."""

@@ -1,0 +1,3 @@
+-- The end of the module passports.
+
+select tickwork.finish_module();
