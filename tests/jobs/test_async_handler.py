@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.world import World
+from tests.world.waiting import PATIENCE
 from tickwork.errors import Permanent
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done, Report
@@ -63,6 +64,7 @@ def test_what_it_raises_ends_the_attempt(world: World) -> None:
 
 def test_a_timeout_cancels_it_where_it_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "STOP_SECONDS", PATIENCE)
     job = world.job(world.type(timeout_seconds=1))
     cleaned_up = []
 
