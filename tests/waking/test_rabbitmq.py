@@ -35,6 +35,7 @@ from tickwork.waking.announcer import Announcer
 from tickwork.waking.rabbitmq import Broker, BrokerCheck, required_check
 from tickwork.waking.relay import relay
 from tickwork.waking.subscriber import Subscriber
+from tickwork.web import health
 from tickwork.worker import Worker
 
 URL = os.environ.get("TICKWORK_TEST_AMQP_URL", "amqp://guest:guest@127.0.0.1:5672/%2F")
@@ -361,6 +362,8 @@ def test_the_api_is_not_ready_without_a_broker_that_is_required(
     world: World, broker: Broker, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rabbitmq, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(health, "ANSWER_SECONDS", PATIENCE)
 
     with api_of(world, TICKWORK_AMQP_URL=broker.url, TICKWORK_HEALTH_REQUIRE_AMQP="true") as api:
         assert api.get("/health/ready").status == 200
