@@ -163,6 +163,16 @@ def test_what_a_handler_raises_decides(
     assert "secret" not in str(found.error_message)
 
 
+def test_a_handler_that_asks_for_a_step_is_told_who_has_them(world: World, client: Tickwork) -> None:
+    job = world.job()
+
+    with working(client, lambda payload, context: context.wait_for("order.paid", timeout=60)):
+        found = ended(world, job)
+
+    assert (found.status, found.error_code) == ("failed", "STEP_REFUSED")
+    assert "tickwork worker" in str(found.error_message)
+
+
 def test_a_cancelled_job_stops_its_handler(world: World, client: Tickwork) -> None:
     job, started = world.job(), threading.Event()
 
