@@ -740,8 +740,12 @@ def test_a_statement_ends_although_the_request_to_cancel_it_came_too_early(
         "select count(*) from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%%'"
     )
 
+    def stop_and_hang(connection: Connection) -> None:
+        deadline.stop()
+        busy(connection)
+
     def run(person: Person, tools: Tools) -> None:
-        tools.under_lease(lambda connection: (deadline.stop(), busy(connection)))
+        tools.under_lease(stop_and_hang)
 
     assert work(world.queue, "test", handlers(run), deadline).ended == {"released": 1}
     assert world.reload(job).status == "queued"
