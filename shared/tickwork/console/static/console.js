@@ -14,8 +14,16 @@ function isBusy(part) {
 }
 
 function refresh(force) {
-  for (const part of document.querySelectorAll(".live")) if (force || !isBusy(part)) htmx.trigger(part, "refresh");
+  for (const part of document.querySelectorAll(".live")) {
+    if (force || !isBusy(part)) htmx.trigger(part, "refresh", { force });
+  }
 }
+
+// Somebody may have begun to type, or opened a form, while the answer was on its way.
+document.addEventListener("htmx:before:swap", (event) => {
+  const part = event.target;
+  if (part.matches(".live") && isBusy(part) && !event.detail.ctx.sourceEvent.detail.force) event.preventDefault();
+});
 
 setInterval(() => refresh(false), REFRESH_MS);
 
