@@ -65,8 +65,8 @@ begin atomic
     and (audit_log.at >= list_audit.created_before) is not true
     and (list_audit.after_id is null or audit_log.id < list_audit.after_id)
     -- Rows are read by id. Where no tenant is asked for, the ids at that time say where to begin and where to end: an
-    -- hour beyond it, since two rows of the same moment may have their ids in any order. The coalesce is within, because
-    -- under row-level security no index is used for one outside.
+    -- hour beyond it, since two rows of the same moment may have their ids in any order. The coalesce is within: under
+    -- row-level security no index is used for one outside.
     and (
       list_audit.created_after is null
       or list_audit.tenant_id is not null
