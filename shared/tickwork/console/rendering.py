@@ -29,8 +29,9 @@ def environment() -> Environment:
 
 
 def rendered(view: "View", template: str, **values: Any) -> str:
-    from tickwork.console.navigation import entries
+    from tickwork.console.navigation import entries, grouped
 
+    navigation = entries(view)
     return (
         environment()
         .get_template(template)
@@ -41,7 +42,8 @@ def rendered(view: "View", template: str, **values: Any) -> str:
             here=view.here,
             nonce=NONCE,
             static=lambda name: f"{view.settings.console_path}/static/{name}?{static.version()}",
-            navigation=entries(view),
+            navigation=navigation,
+            menus=grouped(navigation),
             charts=charts,
             ago=lambda time: ago(time, view.say),
             absolute=lambda time: absolute(time, view),
