@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from tests.console.conftest import Viewers
+from tickwork.console.charts import points
 from tickwork.console.job import parts_of
 from tickwork.console.navigation import ENTRIES
 from tickwork.console.preferences import PREFERENCES
@@ -73,3 +74,22 @@ def test_every_page_is_in_the_navigation_and_the_current_one_is_marked(viewers: 
     assert [entry.path for entry in ENTRIES if f'href="/console{entry.path}"' not in seen] == []
     assert seen.count('aria-current="page"') == 1
     assert seen.count('<summary class="current">') == 1
+
+
+@pytest.mark.parametrize(("place", "dash"), [(0, "5.0,0.0 0.0,0.0"), (1, "295.0,0.0 300.0,0.0")])
+def test_a_value_alone_is_drawn_too(place: int, dash: str) -> None:
+    values = [3 if place == each else None for each in range(3)]
+
+    assert points(values, 3) == [dash]
+
+
+@pytest.mark.parametrize(
+    ("message", "normalised"),
+    [
+        ("demo@vm:5802:0ba321f4 stopped", "demo@vm:#:… stopped"),
+        ("commit 1234567 of deadbeef, facade", "commit # of deadbeef, facade"),
+        ("key A1B2C3D4E5F60718.", "key …."),
+    ],
+)
+def test_ids_do_not_make_another_error(viewers: Viewers, message: str, normalised: str) -> None:
+    assert viewers.world.value("select tickwork.normalised_error(%s)", message) == normalised

@@ -46,11 +46,11 @@ NOBODY = ()
 RIGHTS: dict[tuple[str, ...], str] = {
     EVERYBODY: "who_am_i list_job_types preview_schedule queue_health count_matching_jobs",
     READ: """
-        list_holds list_lanes list_jobs get_job list_attempts list_steps explain_job queue_summary summarize_jobs list_workers
+        list_holds list_jobs get_job list_attempts list_steps explain_job queue_summary summarize_jobs list_workers
         list_members list_schedules get_schedule list_schedule_fires list_event_triggers get_event_trigger
         list_trigger_fires list_job_triggers test_event list_events list_webhook_endpoints
         list_webhook_deliveries list_connectors list_documents get_document sign_document search_chunks
-        list_artifacts sign_artifact
+        list_artifacts sign_artifact list_lanes
         estimate_extraction metrics throughput latency percentiles queue_widgets queue_by_type queue_by_tenant
         find_tenants find_matching_jobs list_errors estimate_start""",
     ENQUEUE: "enqueue_job enqueue_jobs add_document add_artifact",

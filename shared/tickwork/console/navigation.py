@@ -36,11 +36,11 @@ ENTRIES = (
     Entry("/types", "Types", "y", group="Operations"),
     Entry("/workers", "Workers", "w", group="Operations"),
     Entry("/alerts", "Alerts", "a", needs_platform_admin=True, group="Operations"),
-    Entry("/tenants", "Tenants", "n", group="Administration"),
-    Entry("/members", "Members", "m", group="Administration"),
-    Entry("/keys", "API keys", "k", needs_admin=True, group="Administration"),
-    Entry("/audit", "Audit", "u", group="Administration"),
-    Entry("/preferences", "Preferences", ",", group="Administration"),
+    Entry("/tenants", "Tenants", "n", group="Admin"),
+    Entry("/members", "Members", "m", group="Admin"),
+    Entry("/keys", "API keys", "k", needs_admin=True, group="Admin"),
+    Entry("/audit", "Audit", "u", group="Admin"),
+    Entry("/preferences", "Preferences", ",", group="Admin"),
 )
 
 

@@ -1,6 +1,5 @@
 """The overview: how much there is to do, how fast it is done, and what is in the way."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from psycopg.rows import DictRow
 
 from tickwork.console.export import exported, is_export
+from tickwork.console.health import last_tick
 from tickwork.console.holds import holds
 from tickwork.console.page import Page, Shown
-from tickwork.console.rendering import largest_unit
 from tickwork.console.windows import Window, window
 
 if TYPE_CHECKING:
@@ -84,13 +83,6 @@ def last_hour(view: "View") -> LastHour:
         view.rows("percentiles", step=steps.step, **given),
         whole["wait_p95"],
     )
-
-
-def last_tick(view: "View", health: Sequence[DictRow]) -> str:
-    """How long ago, in words."""
-    detail = next((check["detail"] for check in health if check["name"] == "tick"), "")
-    seconds = re.fullmatch(r"last (\d+) s ago", detail)
-    return view.say("{} ago", largest_unit(int(seconds[1]), view.say)) if seconds else view.say("never")
 
 
 def families(types: Sequence[DictRow]) -> list[str]:

@@ -75,7 +75,7 @@ def duration(seconds: float | None, say: Words) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
-        return f"{seconds:.1f} {say('s')}"
+        return f"{number(float(seconds), say.language)} {say('s')}"
     place = next(place for place, (size, _) in enumerate(UNITS) if seconds >= size)
     (size, unit), (less, smaller) = UNITS[place], UNITS[min(place + 1, len(UNITS) - 1)]
     rest = int(seconds % size // less)
