@@ -63,6 +63,7 @@ MAY_EXECUTE = {
         public.enqueue_jobs tickwork.enqueue_jobs public.pause_jobs public.resume_jobs public.list_holds
         tickwork.pause_jobs tickwork.resume_jobs tickwork.list_holds public.hold_lane public.release_lane
         public.limit_lane tickwork.hold_lane tickwork.release_lane tickwork.limit_lane
+        public.list_lanes tickwork.list_lanes
         public.emit_event tickwork.emit_event
         public.set_member public.remove_member tickwork.set_member tickwork.remove_member
         public.list_audit public.note_refusal tickwork.note_refusal tickwork.managed_tenants

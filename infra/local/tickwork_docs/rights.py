@@ -50,7 +50,7 @@ RIGHTS: dict[tuple[str, ...], str] = {
         list_members list_schedules get_schedule list_schedule_fires list_event_triggers get_event_trigger
         list_trigger_fires list_job_triggers test_event list_events list_webhook_endpoints
         list_webhook_deliveries list_connectors list_documents get_document sign_document search_chunks
-        list_artifacts sign_artifact
+        list_artifacts sign_artifact list_lanes
         estimate_extraction metrics throughput latency percentiles queue_widgets queue_by_type queue_by_tenant
         find_tenants find_matching_jobs list_errors estimate_start""",
     ENQUEUE: "enqueue_job enqueue_jobs add_document add_artifact",

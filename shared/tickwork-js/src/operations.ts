@@ -62,6 +62,7 @@ export const OPERATIONS: Readonly<Record<string, readonly [method: string, path:
   list_job_triggers: ["GET", "jobs/triggers", "rows"],
   list_job_types: ["GET", "admin/jobs/definitions", "rows"],
   list_jobs: ["GET", "jobs", "rows"],
+  list_lanes: ["GET", "lanes", "rows"],
   list_members: ["GET", "members", "rows"],
   list_schedule_fires: ["GET", "schedules/{schedule_id}/fires", "rows"],
   list_schedules: ["GET", "schedules", "rows"],
