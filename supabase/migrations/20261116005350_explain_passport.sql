@@ -54,28 +54,6 @@ comment on function public.explain_passport is
   'Reads what stands between a passport and its activation, in words: no snapshot or rules to compile it from, a job '
   'that waits or failed, a missing signature or QR code, or only activate_passport. Raises TWPAS.';
 
-create function tickwork.version_in_words(version public.passport_versions)
-returns text
-language sql
-volatile
-return case (version).status
-  when 'compiling' then
-    format('Version %s is compiled, but not signed. ', (version).number)
-    || tickwork.passport_job_in_words(version, 'sign_passport')
-  when 'signed' then
-    format('Version %s is signed', (version).number) || case
-      when (version).qr_payload is null then
-        ', but has no QR code. ' || tickwork.passport_job_in_words(version, 'generate_qr')
-      else ' and has its QR code: activate_passport makes it active.'
-    end
-  when 'revoked' then
-    format('Version %s was revoked at %s', (version).number, (version).revoked_at::timestamptz(0))
-    || tickwork.reason_in_words((version).revocation_reason)
-end;
-
-comment on function tickwork.version_in_words is
-  'What a version waits for before it can be activated, in words; null if it is or was active.';
-
 create function tickwork.passport_job_in_words(version public.passport_versions, type text)
 returns text
 language sql
@@ -97,6 +75,28 @@ $$;
 
 comment on function tickwork.passport_job_in_words is
   'How the job that signs a version or makes its QR code is getting on, in words.';
+
+create function tickwork.version_in_words(version public.passport_versions)
+returns text
+language sql
+volatile
+return case (version).status
+  when 'compiling' then
+    format('Version %s is compiled, but not signed. ', (version).number)
+    || tickwork.passport_job_in_words(version, 'sign_passport')
+  when 'signed' then
+    format('Version %s is signed', (version).number) || case
+      when (version).qr_payload is null then
+        ', but has no QR code. ' || tickwork.passport_job_in_words(version, 'generate_qr')
+      else ' and has its QR code: activate_passport makes it active.'
+    end
+  when 'revoked' then
+    format('Version %s was revoked at %s', (version).number, (version).revoked_at::timestamptz(0))
+    || tickwork.reason_in_words((version).revocation_reason)
+end;
+
+comment on function tickwork.version_in_words is
+  'What a version waits for before it can be activated, in words; null if it is or was active.';
 
 create function tickwork.compilation_in_words(passport public.passports, latest public.passport_versions)
 returns text
