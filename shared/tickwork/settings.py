@@ -151,6 +151,12 @@ def _is_worker_id(name: str) -> str:
     return name
 
 
+def _is_build_id(name: str) -> str:
+    if not re.fullmatch("[0-9A-Za-z._-]{1,100}", name):
+        raise ValueError("must be at most 100 letters, digits, dots, hyphens and underscores, such as a commit")
+    return name
+
+
 Secrets = Annotated[str | None, are_long_secrets]
 
 
@@ -211,6 +217,7 @@ class Settings:
     google_url: Annotated[str | None, _is_http_url] = None
     notification_secret: Secrets = None
     commands_file: Annotated[str | None, _is_absolute] = None
+    compiler_build_id: Annotated[str | None, _is_build_id] = None
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -277,4 +284,5 @@ ALIASES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "BPC_WORKER_ID": ("worker_id", READERS["worker_id"]),
     "BPC_QUEUE_ENABLED": ("amqp_enabled", READERS["amqp_enabled"]),
     "BPC_HEALTH_REQUIRE_QUEUE": ("health_require_amqp", READERS["health_require_amqp"]),
+    "BPC_COMPILER_BUILD_ID": ("compiler_build_id", READERS["compiler_build_id"]),
 }

@@ -127,6 +127,10 @@ MEANINGS = {
     "Secrets of tenants": {
         "secret_key": "encrypts the tokens and keys of tenants; without it they are stored in Supabase Vault",
     },
+    "Passports": {
+        "compiler_build_id": "what the receipt of a battery passport names besides the version and the hash of the "
+        "compiler, such as a commit; `BPC_COMPILER_BUILD_ID` means the same",
+    },
     "Outgoing requests": {
         "outbound_allow": "private networks that webhooks, `http_request` and imports may call, at any port: "
         "`10.1.0.0/16,fd00::/64`, or `loopback`",
