@@ -157,6 +157,12 @@ def _is_build_id(name: str) -> str:
     return name
 
 
+def _is_key_name(name: str) -> str:
+    if not re.fullmatch("[0-9A-Za-z._-]{1,100}", name):
+        raise ValueError("must be at most 100 letters, digits, dots, hyphens and underscores")
+    return name
+
+
 Secrets = Annotated[str | None, are_long_secrets]
 
 
@@ -201,6 +207,9 @@ class Settings:
     unstructured_url: Annotated[str | None, _is_http_url] = None
     unstructured_api_key: str | None = None
     secret_key: Annotated[str | None, _are_keys] = None
+    # Read by sign_passport, whose jobs fail by name if there is none or it is no key.
+    signing_key: str | None = None
+    signing_key_name: Annotated[str | None, _is_key_name] = None
     outbound_allow: Annotated[str | None, _are_networks] = None
     outbound_block: Annotated[str | None, _are_networks] = None
     outbound_http: Annotated[bool, yes_or_no] = False
@@ -285,4 +294,6 @@ ALIASES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "BPC_QUEUE_ENABLED": ("amqp_enabled", READERS["amqp_enabled"]),
     "BPC_HEALTH_REQUIRE_QUEUE": ("health_require_amqp", READERS["health_require_amqp"]),
     "BPC_COMPILER_BUILD_ID": ("compiler_build_id", READERS["compiler_build_id"]),
+    "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64": ("signing_key", READERS["signing_key"]),
+    "BPC_SIGNING_KEY_ID": ("signing_key_name", READERS["signing_key_name"]),
 }
