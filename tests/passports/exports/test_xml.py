@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.passports.exports.sample import SECRET, evidence_of, sample
-from tickwork.passports.canonical import Json, canonical
+from tickwork.passports.canonical import Json, canonical, read_canonical
 from tickwork.passports.exports import xml as module
-from tickwork.passports.exports.view import number, view_of
+from tickwork.passports.exports.view import view_of
 from tickwork.passports.exports.xml import NAMESPACE, xml
 
 PREFIX = f"{{{NAMESPACE}}}"
@@ -56,7 +56,7 @@ def value_of(element: Element) -> Json:
         case "boolean":
             return element.text == "true"
         case "number":
-            return json.loads(element.text or "", parse_int=number)  # type: ignore[no-any-return]
+            return read_canonical((element.text or "").encode())
         case "text":
             return text_of(element)
         case "list":

@@ -3,13 +3,14 @@
 Its own terms come with it, so nobody has to fetch them; no `@vocab`, so a term that is not defined means nothing.
 """
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tickwork.passports.canonical import Json, canonical
-from tickwork.passports.exports.view import Shown, View, read, view_of
+from tickwork.passports.exports.view import Shown, View, view_of
 
 CREDENTIALS = "https://www.w3.org/ns/credentials/v2"
 
@@ -58,5 +59,5 @@ def attribute(shown: Shown) -> dict[str, Json]:
 
 @cache
 def own_context() -> dict[str, Any]:
-    found: dict[str, Any] = read(Path(__file__).with_name("context.jsonld").read_bytes())["@context"]
+    found: dict[str, Any] = json.loads(Path(__file__).with_name("context.jsonld").read_bytes())["@context"]
     return found

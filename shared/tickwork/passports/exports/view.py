@@ -1,12 +1,11 @@
 """What an audience sees of a passport version."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from tickwork.passports.canonical import Json
+from tickwork.passports.canonical import Json, read_canonical
 from tickwork.passports.rules.evaluation import Access
 
 # Whoever made the passport sees all of it.
@@ -18,8 +17,6 @@ SEES: Mapping[Audience, frozenset[Access]] = {
     "authorities": frozenset({"public", "restricted", "authorities"}),
     "owner": frozenset(get_args(Access)),
 }
-# Above it, JSON integers are not exact, and canonical bytes are made of doubles only.
-MAX_INTEGER = 2**53 - 1
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,8 @@ class View:
 
 def view_of(payload: bytes, receipt: bytes, audience: Audience) -> View:
     """From the canonical bytes of a version; leaves out what the audience may not see."""
-    content, stated = read(payload), read(receipt)
+    content: Any = read_canonical(payload)
+    stated: Any = read_canonical(receipt)
     return View(
         audience=audience,
         passport_id=content["passport_id"],
@@ -71,15 +69,3 @@ def view_of(payload: bytes, receipt: bytes, audience: Audience) -> View:
             if each["access"] in SEES[audience]
         ),
     )
-
-
-def read(canonical: bytes) -> dict[str, Any]:
-    """Values that have the same canonical bytes again."""
-    found: dict[str, Any] = json.loads(canonical, parse_int=number)
-    return found
-
-
-def number(text: str) -> int | float:
-    """1e20 is written as 100000000000000000000, which would not be taken back as an integer."""
-    found = int(text)
-    return found if abs(found) <= MAX_INTEGER else float(found)
