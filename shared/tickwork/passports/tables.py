@@ -155,7 +155,9 @@ def value_of(cell: Cell, column: Column, is_attribute: bool) -> Any:
     if not text:
         return None
     if is_attribute and field == "value":
-        return text if isinstance(cell, str) and not re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else number_of(text, "point")
+        return (
+            text if isinstance(cell, str) and not re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else number_of(text, "point")
+        )
     if field in NUMBERS:
         return number_of(text, "point" if isinstance(cell, float) else column.notation)
     check_text(text)
