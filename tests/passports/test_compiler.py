@@ -14,7 +14,7 @@ import pytest
 from tests.passports.golden_passports import FOLDER, NAMES, PARTS, bytes_of, file_of, inputs_of, source_of
 from tests.world.passports import FACTS, RULES, material
 from tickwork.passports import build, tree
-from tickwork.passports.canonical import canonical, read_canonical
+from tickwork.passports.canonical import Json, canonical, read_canonical
 from tickwork.passports.compiler import Compiled, CompileRefused, Inputs, compile_passport
 from tickwork.passports.fact import Fact
 from tickwork.passports.leaves import in_order, leaves_of, salt
@@ -187,12 +187,9 @@ def test_only_receipts_are_read_as_receipts(change: dict[str, Any]) -> None:
     document = read_canonical(file_of("one_of_each_access", "receipt").read_bytes())
     assert isinstance(document, dict)
 
-    for wrong in (
-        {**document, **change},
-        {name: value for name, value in document.items() if name != "issuer"},
-        [],
-        None,
-    ):
+    incomplete = {name: value for name, value in document.items() if name != "issuer"}
+    documents: list[Json] = [{**document, **change}, incomplete, [], None]
+    for wrong in documents:
         with pytest.raises(ReceiptRefused):
             Receipt.read(wrong)
 
