@@ -48,6 +48,10 @@ GROUPS = {
         "correct_document_type",
     ],
     "Artifacts": ["add_artifact", "list_artifacts", "sign_artifact"],
+    "Rules": [
+        *("save_rules", "request_rule_tests", "publish_rules", "retire_rules"),
+        *("list_rules", "get_rules", "list_rule_tests"),
+    ],
     "Imports": ["request_import", "note_changes"],
     "Events and webhooks": [
         *("emit_event", "emit_held_event", "note_delivery", "test_webhook", "redeliver_webhook"),

@@ -418,6 +418,20 @@ export interface Rows {
     user_id: string;
     role: string;
   };
+  list_rules: {
+    id: string | null;
+    tenant_id: string | null;
+    rule_package_id: string | null;
+    package: string | null;
+    version: string | null;
+    status: string | null;
+    rules_hash: string | null;
+    revision: number | null;
+    valid_from: string | null;
+    created_at: string | null;
+    updated_at: string | null;
+    published_at: string | null;
+  };
   list_schedule_fires: {
     nominal_at: string | null;
     run_at: string | null;
@@ -550,6 +564,43 @@ export interface Rows {
   revealed_job: {
     payload: unknown;
     result: unknown;
+  };
+  rule_package_versions: {
+    id: string;
+    tenant_id: string | null;
+    rule_package_id: string;
+    version: string;
+    status: string;
+    dsl_source: unknown;
+    tests_source: unknown;
+    rules_hash: string | null;
+    revision: number;
+    publish_when_validated: boolean;
+    valid_from: string | null;
+    created_by: string | null;
+    created_at: string;
+    updated_at: string;
+    published_by: string | null;
+    published_at: string | null;
+    retired_at: string | null;
+  };
+  rule_tests_runs: {
+    id: string;
+    tenant_id: string | null;
+    rule_package_version_id: string;
+    revision: number;
+    rules_hash: string | null;
+    seed: number;
+    status: string;
+    total_cases: number;
+    passed_count: number;
+    failed_count: number;
+    first_failure: unknown;
+    mutants: number;
+    mutants_caught: number;
+    compiler_build_id: string | null;
+    job_id: string | null;
+    created_at: string;
   };
   schedule_fires: {
     schedule_id: string;
@@ -1115,6 +1166,12 @@ export interface Verbs {
     };
     row: Rows["jobs"];
   };
+  get_rules: {
+    arguments: {
+      rule_package_version_id: string;
+    };
+    row: Rows["rule_package_versions"];
+  };
   get_schedule: {
     arguments: {
       schedule_id: string;
@@ -1312,6 +1369,21 @@ export interface Verbs {
     };
     row: Rows["list_members"];
   };
+  list_rule_tests: {
+    arguments: {
+      rule_package_version_id: string;
+      max_rows?: number;
+    };
+    row: Rows["rule_tests_runs"];
+  };
+  list_rules: {
+    arguments: {
+      tenant_id?: string | null;
+      package?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["list_rules"];
+  };
   list_schedule_fires: {
     arguments: {
       schedule_id: string;
@@ -1443,6 +1515,12 @@ export interface Verbs {
     };
     row: Rows["preview_schedule"];
   };
+  publish_rules: {
+    arguments: {
+      rule_package_version_id: string;
+    };
+    row: Rows["rule_package_versions"];
+  };
   purge_audit: {
     arguments: Record<string, never>;
     row: number;
@@ -1552,6 +1630,13 @@ export interface Verbs {
     };
     row: Rows["enqueued_jobs"];
   };
+  request_rule_tests: {
+    arguments: {
+      rule_package_version_id: string;
+      seed?: number | null;
+    };
+    row: Rows["enqueued_jobs"];
+  };
   reschedule_job: {
     arguments: {
       job_id: string;
@@ -1594,6 +1679,12 @@ export interface Verbs {
       schedule_ids: readonly string[];
     };
     row: Rows["schedules"];
+  };
+  retire_rules: {
+    arguments: {
+      rule_package_version_id: string;
+    };
+    row: Rows["rule_package_versions"];
   };
   retry_job: {
     arguments: {
@@ -1646,6 +1737,17 @@ export interface Verbs {
       schedule_id: string;
     };
     row: Rows["schedule_fires"];
+  };
+  save_rules: {
+    arguments: {
+      tenant_id?: string | null;
+      package: string;
+      version: string;
+      dsl_source: unknown;
+      tests_source?: unknown;
+      valid_from?: string | null;
+    };
+    row: Rows["rule_package_versions"];
   };
   search_chunks: {
     arguments: {
@@ -1845,6 +1947,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "list_job_triggers",
   "list_jobs",
   "list_members",
+  "list_rules",
   "list_schedules",
   "list_webhook_deliveries",
   "list_webhook_endpoints",
@@ -1860,6 +1963,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "reschedule_jobs",
   "resume_jobs",
   "retry_jobs",
+  "save_rules",
   "search_chunks",
   "set_member",
   "set_platform_tenant",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tickwork.client.members import Members
     from tickwork.client.metrics import Metrics
     from tickwork.client.pauses import Pauses
+    from tickwork.client.rules import Rules
     from tickwork.client.schedules import Schedules
     from tickwork.client.triggers import Triggers
     from tickwork.client.webhooks import Webhooks
@@ -140,6 +141,12 @@ class Verbs:
         from tickwork.client.artifacts import Artifacts
 
         return Artifacts(self._way)
+
+    @cached_property
+    def rules(self) -> Rules:
+        from tickwork.client.rules import Rules
+
+        return Rules(self._way)
 
     @cached_property
     def webhooks(self) -> Webhooks:
