@@ -19,6 +19,8 @@ What can go wrong, and what is done about it.
     │   ├── NoSuchJob
     │   ├── NoSuchDocument
     │   ├── NoSuchArtifact
+    │   ├── NoSuchFact
+    │   ├── NoSuchSnapshot
     │   ├── NoSuchEndpoint
     │   ├── NoSuchDelivery
     │   ├── NoSuchConnector
@@ -127,6 +129,14 @@ class NoSuchArtifact(QueueError):
     pass
 
 
+class NoSuchFact(QueueError):
+    pass
+
+
+class NoSuchSnapshot(QueueError):
+    pass
+
+
 class NoSuchEndpoint(QueueError):
     pass
 
@@ -190,6 +200,8 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWJOB": NoSuchJob,
     "TWDOC": NoSuchDocument,
     "TWART": NoSuchArtifact,
+    "TWFCT": NoSuchFact,
+    "TWSNP": NoSuchSnapshot,
     "TWEND": NoSuchEndpoint,
     "TWDLV": NoSuchDelivery,
     "TWCTR": NoSuchConnector,

@@ -28,7 +28,7 @@ $$;
 comment on function tickwork.check_activatable is 'Returns if the version can be activated. Raises TWSTA.';
 
 create function tickwork.activate_passport(passport_version_id uuid)
-returns public.passport_versions
+returns public.passport_version_overview
 language plpgsql
 volatile
 security definer -- members may not update passport versions directly
@@ -36,8 +36,10 @@ set search_path = ''
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
-  version public.passport_versions := tickwork.lock_passport_version_for_caller(activate_passport.passport_version_id);
+  version constant public.passport_versions :=
+    tickwork.lock_passport_version_for_caller(activate_passport.passport_version_id);
   superseded_id uuid;
+  activated public.passport_version_overview;
 begin
   perform tickwork.check_activatable(version);
 
@@ -56,7 +58,7 @@ begin
     select max(superseded.id::text)::uuid as id
     from superseded
   ),
-  activated as (
+  made_active as (
     update public.passport_versions
     set
       status = 'active',
@@ -66,7 +68,7 @@ begin
     returning passport_versions.id
   )
   select before.id into superseded_id
-  from before, activated;
+  from before, made_active;
 
   perform tickwork.add_passport_event('passport.activated', version, jsonb_build_object('supersedes', superseded_id));
 
@@ -76,11 +78,11 @@ begin
   from public.passport_versions
   where passport_versions.id = superseded_id;
 
-  select * into version
-  from public.passport_versions
-  where passport_versions.id = version.id;
+  select * into activated
+  from public.passport_version_overview
+  where passport_version_overview.id = version.id;
 
-  return version;
+  return activated;
 end
 $$;
 
@@ -109,7 +111,7 @@ comment on function tickwork.add_passport_event is
   '-> queued. For verbs: an event about a version of a passport, in the order of that passport.';
 
 create function public.activate_passport(passport_version_id uuid)
-returns public.passport_versions
+returns public.passport_version_overview
 language sql
 volatile
 return tickwork.activate_passport(passport_version_id);

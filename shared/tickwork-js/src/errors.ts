@@ -71,6 +71,14 @@ export class NoSuchArtifact extends QueueError {
   override readonly name = "NoSuchArtifact";
 }
 
+export class NoSuchFact extends QueueError {
+  override readonly name = "NoSuchFact";
+}
+
+export class NoSuchSnapshot extends QueueError {
+  override readonly name = "NoSuchSnapshot";
+}
+
 export class NoSuchEndpoint extends QueueError {
   override readonly name = "NoSuchEndpoint";
 }
@@ -117,6 +125,8 @@ export const BY_CODE: Readonly<Record<string, typeof QueueError>> = {
   TWJOB: NoSuchJob,
   TWDOC: NoSuchDocument,
   TWART: NoSuchArtifact,
+  TWFCT: NoSuchFact,
+  TWSNP: NoSuchSnapshot,
   TWEND: NoSuchEndpoint,
   TWDLV: NoSuchDelivery,
   TWCTR: NoSuchConnector,
