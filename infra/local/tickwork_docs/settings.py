@@ -127,13 +127,13 @@ MEANINGS = {
     "Secrets of tenants": {
         "secret_key": "encrypts the tokens and keys of tenants; without it they are stored in Supabase Vault",
     },
-    "Battery passports": {
-        "compiler_build_id": "what the receipt of a battery passport names besides the version and the hash of the "
-        "compiler, such as a commit; `BPC_COMPILER_BUILD_ID` means the same",
+    "Passports": {
         "signing_key": "the Ed25519 key that `sign_passport` signs with: 32 random bytes in base64, such as `openssl "
         "rand -base64 32` prints; while one replaces another, two separated by a comma, the new one first. Only the "
         "function of the family `sign` needs it",
         "signing_key_name": "a name for people beside the id of the key, which is its thumbprint",
+        "compiler_build_id": "what the receipt of a battery passport names besides the version and the hash of the "
+        "compiler, such as a commit; `BPC_COMPILER_BUILD_ID` means the same",
     },
     "Outgoing requests": {
         "outbound_allow": "private networks that webhooks, `http_request` and imports may call, at any port: "
