@@ -48,6 +48,10 @@ GROUPS = {
         "correct_document_type",
     ],
     "Artifacts": ["add_artifact", "list_artifacts", "sign_artifact"],
+    "Passports": [
+        *("create_passport", "request_compile", "activate_passport", "disclose", "explain_passport"),
+        *("list_passports", "get_passport", "list_passport_versions"),
+    ],
     "Imports": ["request_import", "note_changes"],
     "Events and webhooks": [
         *("emit_event", "emit_held_event", "note_delivery", "test_webhook", "redeliver_webhook"),

@@ -80,6 +80,16 @@ export const resourcesOf = (queue: Queue) => ({
     addArtifact: queue.row("add_artifact"),
     signArtifact: queue.row("sign_artifact"),
   },
+  passports: {
+    createPassport: queue.row("create_passport"),
+    listPassports: queue.rows("list_passports"),
+    getPassport: queue.row("get_passport"),
+    listPassportVersions: queue.rows("list_passport_versions"),
+    requestCompile: queue.row("request_compile"),
+    activatePassport: queue.row("activate_passport"),
+    disclose: queue.row("disclose"),
+    explainPassport: queue.row("explain_passport"),
+  },
   connectors: {
     listConnectors: queue.rows("list_connectors"),
     createConnector: queue.row("create_connector"),

@@ -18,6 +18,7 @@ MODULES = {
     "documents": "documents",
     "search": "documents",
     "artifacts": "artifacts",
+    "passports": "passports",
     "connectors": "connectors",
     "members": "members",
     "tenants": "members",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tickwork.client.keys import Keys
     from tickwork.client.members import Members
     from tickwork.client.metrics import Metrics
+    from tickwork.client.passports import Passports
     from tickwork.client.pauses import Pauses
     from tickwork.client.schedules import Schedules
     from tickwork.client.triggers import Triggers
@@ -140,6 +141,12 @@ class Verbs:
         from tickwork.client.artifacts import Artifacts
 
         return Artifacts(self._way)
+
+    @cached_property
+    def passports(self) -> Passports:
+        from tickwork.client.passports import Passports
+
+        return Passports(self._way)
 
     @cached_property
     def webhooks(self) -> Webhooks:

@@ -5,7 +5,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 from tickwork.passports import tree
@@ -14,10 +13,8 @@ from tickwork.passports.fact import Fact
 from tickwork.passports.leaves import in_order, key_of, leaves_of, proof_of
 from tickwork.passports.receipt import Receipt, RuleTests, time_text
 from tickwork.passports.rules.evaluation import Attribute, Category, Evaluation, Finding, evaluate
+from tickwork.passports.rules.rules import Rules
 from tickwork.passports.snapshot import snapshot_bytes
-
-if TYPE_CHECKING:
-    from tickwork.passports.rules.rules import Rules
 
 SALT_KEY_SIZE = 32
 MAX_PAYLOAD_SIZE = 1_000_000
@@ -50,7 +47,7 @@ class Inputs:
     facts: Sequence[Fact]
     rule_package: str
     rule_package_version: str
-    rules: "Rules"
+    rules: Rules
     rule_tests: RuleTests | None
     salt_key: bytes
     previous_receipt_hash: bytes | None

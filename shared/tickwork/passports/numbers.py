@@ -16,7 +16,7 @@ BLANKS = re.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3})")
 
 def notation_of(column: str, cells: Iterable[str]) -> Notation:
     """Which sign is the decimal one in all cells of a column; refused where they leave it open."""
-    both: str | None = None
+    either: str | None = None
     found: Notation | None = None
     for cell in map(cleaned, cells):
         if not cell or PLAIN.fullmatch(cell):
@@ -25,15 +25,16 @@ def notation_of(column: str, cells: Iterable[str]) -> Notation:
         if not is_point and not is_comma:
             raise Refused("SCHEMA_MISMATCH", f"column {shown(column)}: {shown(cell)} is not a number")
         if is_point and is_comma:
-            # 1,234 and 1.234; with a point, most programs and all of JSON mean a decimal one.
-            both = both or cell
+            # 1,234 or 1.234: alone in its column, a point is taken for what it is everywhere else, a decimal one.
+            either = cell if "," in cell else either
             continue
-        if found not in (None, one := "point" if is_point else "comma"):
+        one: Notation = "point" if is_point else "comma"
+        if found not in (None, one):
             raise Refused("AMBIGUOUS_NUMBER", f"column {shown(column)} mixes decimal points and commas: {shown(cell)}")
         found = one
-    if found is None and both is not None and "," in both:
+    if found is None and either is not None:
         raise Refused(
-            "AMBIGUOUS_NUMBER", f"column {shown(column)}: {shown(both)} may be a decimal comma or not; write a point"
+            "AMBIGUOUS_NUMBER", f"column {shown(column)}: {shown(either)} may be a decimal comma or not; write a point"
         )
     return found or "point"
 

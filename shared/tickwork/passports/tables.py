@@ -16,6 +16,14 @@ Kind = Literal["bom", "pcf", "dd"]
 Cell = str | float
 Row = Sequence[Cell]
 
+
+class Numbered(NamedTuple):
+    """A row that is not blank, with its number in the file."""
+
+    number: int
+    cells: Row
+
+
 NUMBERS = {"mass", "value", "recycled_pre_consumer", "recycled_post_consumer", "quantity"}
 FLAGS = {"is_critical", "is_hazardous"}
 YES, NO = {"true", "yes", "ja", "x", "1", "wahr"}, {"false", "no", "nein", "", "0", "falsch"}
@@ -56,23 +64,21 @@ class Meaning(NamedTuple):
 
 
 class Column(NamedTuple):
-    index: int
+    place: int
     head: str
     meaning: Meaning
     notation: Notation
 
 
 def facts_of_rows(
-    rows: Sequence[Row], kind: Kind, schema_version: str, taught: Mapping[str, Meaning], sheet: str | None = None
+    rows: Sequence[Numbered], kind: Kind, schema_version: str, taught: Mapping[str, Meaning], sheet: str | None = None
 ) -> Iterator[Found]:
     """The first row has the heads."""
     if not rows:
         return
-    columns = columns_of(rows, taught)
+    columns = columns_of([row.cells for row in rows], taught)
     fact_type, key = sort_of({column.meaning.field for column in columns}, kind)
-    for number, row in enumerate(rows[1:], start=2):
-        if not any(str(cell).strip() for cell in row):
-            continue
+    for number, row in rows[1:]:
         payload = payload_of(row, columns, number)
         if (name := payload.get(key)) is None:
             raise Refused("SCHEMA_MISMATCH", f"row {number} has no {key}")
@@ -136,7 +142,7 @@ def payload_of(row: Row, columns: Sequence[Column], number: int) -> dict[str, An
     units: dict[str, str] = {}
     is_attribute = any(column.meaning.field == "attribute" for column in columns)
     for column in columns:
-        cell = row[column.index] if column.index < len(row) else ""
+        cell = row[column.place] if column.place < len(row) else ""
         value = value_of(cell, column, is_attribute)
         if value is not None:
             payload[column.meaning.field] = value
@@ -151,11 +157,13 @@ def payload_of(row: Row, columns: Sequence[Column], number: int) -> dict[str, An
 def value_of(cell: Cell, column: Column, is_attribute: bool) -> Any:
     """A number stays a decimal until its unit is known."""
     field = column.meaning.field
-    text = repr(cell) if isinstance(cell, float) else cell.strip()
+    text = written(cell)
     if not text:
         return None
     if is_attribute and field == "value":
-        return text if isinstance(cell, str) and not re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else number_of(text, "point")
+        return (
+            text if isinstance(cell, str) and not re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else number_of(text, "point")
+        )
     if field in NUMBERS:
         return number_of(text, "point" if isinstance(cell, float) else column.notation)
     check_text(text)
@@ -164,6 +172,13 @@ def value_of(cell: Cell, column: Column, is_attribute: bool) -> Any:
             raise Refused("SCHEMA_MISMATCH", f"column {shown(column.head)}: {shown(text)} is neither yes nor no")
         return text.lower() in YES
     return text
+
+
+def written(cell: Cell) -> str:
+    """A number of a workbook is a double, as Python writes it; 1234.0 may be the number of a part."""
+    if isinstance(cell, str):
+        return cell.strip()
+    return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
 
 
 def in_known_units(payload: dict[str, Any], units: Mapping[str, str]) -> dict[str, Any]:

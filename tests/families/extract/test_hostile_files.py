@@ -27,7 +27,7 @@ from tests.world.engine_files import (
 )
 from tickwork.errors import Permanent
 from tickwork.families.extract.elements import Extracted
-from tickwork.families.extract.engines.confinement import MEMORY
+from tickwork.tools.confined.confinement import MEMORY
 from tickwork.families.extract.engines.local import extract
 from tickwork.families.extract.engines.refusals import REFUSALS
 
