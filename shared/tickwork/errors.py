@@ -21,6 +21,7 @@ What can go wrong, and what is done about it.
     │   ├── NoSuchArtifact
     │   ├── NoSuchFact
     │   ├── NoSuchSnapshot
+    │   ├── NoSuchPassport
     │   ├── NoSuchEndpoint
     │   ├── NoSuchDelivery
     │   ├── NoSuchConnector
@@ -138,6 +139,10 @@ class NoSuchSnapshot(QueueError):
     pass
 
 
+class NoSuchPassport(QueueError):
+    pass
+
+
 class NoSuchEndpoint(QueueError):
     pass
 
@@ -207,6 +212,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWART": NoSuchArtifact,
     "TWFCT": NoSuchFact,
     "TWSNP": NoSuchSnapshot,
+    "TWPAS": NoSuchPassport,
     "TWEND": NoSuchEndpoint,
     "TWDLV": NoSuchDelivery,
     "TWCTR": NoSuchConnector,

@@ -70,8 +70,8 @@ comment on view public.passport_overview is
 
 revoke all on public.passport_version_overview, public.passport_overview from public, anon, authenticated, service_role;
 grant select on public.passport_version_overview, public.passport_overview to authenticated, service_role;
--- activate_passport returns a row of it.
-grant select on public.passport_version_overview to tickwork_owner;
+-- The verbs return rows of them.
+grant select on public.passport_version_overview, public.passport_overview to tickwork_owner;
 
 create function public.list_passports(
   tenant_id uuid default null,

@@ -117,7 +117,7 @@ volatile
 return tickwork.activate_passport(passport_version_id);
 
 comment on function public.activate_passport is
-  'signed -> active. Makes a signed version with a QR code the one that counts; the version that was active becomes '
+  'Sets a signed version with a QR code active: it is the one that counts. The version that was active becomes '
   'superseded in the same statement. Emits passport.activated and passport.superseded. Raises TWPAS, TWSTA, TWENQ, '
   'TWAUT.';
 

@@ -30,6 +30,7 @@ MEANINGS = {
     "TWART": "there is no such artifact, it is another tenant's, or another job has it",
     "TWFCT": "there is no such fact, or it is another tenant's",
     "TWSNP": "there is no such snapshot, or it is another tenant's",
+    "TWPAS": "there is no such passport or version of one, or it is another tenant's",
     "TWEND": "there is no such webhook endpoint, or it is another tenant's",
     "TWDLV": "there is no such delivery, it is another tenant's, or not that of the held job",
     "TWCTR": "there is no such connector, or it is another tenant's",

@@ -79,6 +79,10 @@ export class NoSuchSnapshot extends QueueError {
   override readonly name = "NoSuchSnapshot";
 }
 
+export class NoSuchPassport extends QueueError {
+  override readonly name = "NoSuchPassport";
+}
+
 export class NoSuchEndpoint extends QueueError {
   override readonly name = "NoSuchEndpoint";
 }
@@ -127,6 +131,7 @@ export const BY_CODE: Readonly<Record<string, typeof QueueError>> = {
   TWART: NoSuchArtifact,
   TWFCT: NoSuchFact,
   TWSNP: NoSuchSnapshot,
+  TWPAS: NoSuchPassport,
   TWEND: NoSuchEndpoint,
   TWDLV: NoSuchDelivery,
   TWCTR: NoSuchConnector,

@@ -89,6 +89,18 @@ export const resourcesOf = (queue: Queue) => ({
     publishRules: queue.row("publish_rules", again),
     retireRules: queue.row("retire_rules"),
   },
+  passports: {
+    createPassport: queue.row("create_passport"),
+    listPassports: queue.rows("list_passports"),
+    getPassport: queue.row("get_passport"),
+    listPassportVersions: queue.rows("list_passport_versions"),
+    requestCompile: queue.row("request_compile"),
+    activatePassport: queue.row("activate_passport"),
+    disclose: queue.row("disclose"),
+    explainPassport: queue.row("explain_passport"),
+    requestExport: queue.row("request_export", again),
+    listExports: queue.rows("list_exports"),
+  },
   connectors: {
     listConnectors: queue.rows("list_connectors"),
     createConnector: queue.row("create_connector"),

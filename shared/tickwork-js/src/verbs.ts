@@ -131,6 +131,22 @@ export interface Rows {
     chunk_count: number | null;
     not_read: unknown;
   };
+  document_versions: {
+    id: string;
+    tenant_id: string;
+    passport_document_id: string;
+    version: number;
+    document_id: string;
+    sha256: string | null;
+    schema_version: string;
+    status: string;
+    fact_count: number | null;
+    error_code: string | null;
+    error_message: string | null;
+    job_id: string | null;
+    created_by: string | null;
+    created_at: string;
+  };
   documents: {
     id: string;
     tenant_id: string;
@@ -260,6 +276,32 @@ export interface Rows {
     updated_at: string;
     started_at: string | null;
     finished_at: string | null;
+  };
+  fact_mappings: {
+    id: string;
+    tenant_id: string;
+    kind: string;
+    label: string;
+    field: string;
+    unit: string | null;
+    created_by: string | null;
+    created_at: string;
+  };
+  facts: {
+    id: string;
+    tenant_id: string;
+    document_version_id: string;
+    fact_type: string;
+    fact_key: string;
+    schema_version: string;
+    payload: unknown;
+    payload_canonical: string;
+    payload_hash: string;
+    source: unknown;
+    confidence: number | null;
+    confirmed_by: string | null;
+    confirmed_at: string | null;
+    created_at: string;
   };
   find_tenants: {
     tenant_id: string | null;
@@ -496,6 +538,109 @@ export interface Rows {
     role: string;
     created_at: string;
   };
+  passport_documents: {
+    id: string;
+    tenant_id: string;
+    name: string;
+    kind: string;
+    created_by: string | null;
+    created_at: string;
+  };
+  passport_exports: {
+    id: string;
+    tenant_id: string;
+    passport_version_id: string;
+    format: string;
+    template: string;
+    audience: string;
+    vault_path: string;
+    sha256: string;
+    size: number;
+    job_id: string | null;
+    created_at: string;
+    updated_at: string;
+  };
+  passport_overview: {
+    id: string | null;
+    tenant_id: string | null;
+    battery_identifier: string | null;
+    model: string | null;
+    category: string | null;
+    created_at: string | null;
+    active_version_id: string | null;
+    active_number: number | null;
+    activated_at: string | null;
+    latest_version_id: string | null;
+    latest_number: number | null;
+    latest_status: string | null;
+    latest_issued_at: string | null;
+    compile_job_id: string | null;
+    compile_status: string | null;
+    compile_error_code: string | null;
+    compile_error_message: string | null;
+  };
+  passport_status_lists: {
+    tenant_id: string;
+    document: unknown;
+    as_of: string;
+    signing_key_id: string;
+    created_at: string;
+    updated_at: string;
+  };
+  passport_version_overview: {
+    id: string | null;
+    tenant_id: string | null;
+    passport_id: string | null;
+    battery_identifier: string | null;
+    snapshot_id: string | null;
+    rule_package_version_id: string | null;
+    number: number | null;
+    status: string | null;
+    issued_at: string | null;
+    payload_hash: string | null;
+    proof_root_hash: string | null;
+    receipt_hash: string | null;
+    leaf_count: number | null;
+    compiler_build_id: string | null;
+    signing_key_id: string | null;
+    qr_payload: string | null;
+    activated_at: string | null;
+    superseded_at: string | null;
+    revoked_at: string | null;
+    revocation_reason: string | null;
+    created_at: string | null;
+  };
+  passport_versions: {
+    id: string;
+    tenant_id: string;
+    passport_id: string;
+    snapshot_id: string;
+    rule_package_version_id: string;
+    number: number;
+    payload_canonical: string;
+    payload_hash: string;
+    proof_canonical: string;
+    proof_root_hash: string;
+    leaf_count: number;
+    receipt_canonical: string;
+    receipt_hash: string;
+    compiler_build_id: string;
+    issued_at: string;
+    status: string;
+    signature: string | null;
+    signing_key_id: string | null;
+    signing_key_public: string | null;
+    credential_proof: unknown;
+    qr_payload: string | null;
+    qr_png: string | null;
+    activated_at: string | null;
+    superseded_at: string | null;
+    revoked_at: string | null;
+    revocation_reason: string | null;
+    status_index: number | null;
+    created_at: string;
+    updated_at: string;
+  };
   percentiles: {
     at: string | null;
     jobs: number | null;
@@ -683,6 +828,31 @@ export interface Rows {
     tenant_id: string;
     vault_path: string;
   };
+  signing_keys: {
+    id: string;
+    name: string;
+    public_key: string;
+    status: string;
+    valid_from: string;
+    retired_at: string | null;
+    revoked_at: string | null;
+    created_at: string;
+    updated_at: string;
+  };
+  snapshots: {
+    id: string;
+    tenant_id: string;
+    name: string;
+    status: string;
+    item_count: number;
+    snapshot_canonical: string | null;
+    snapshot_hash: string | null;
+    sealed_at: string | null;
+    sealed_by: string | null;
+    created_by: string | null;
+    created_at: string;
+    updated_at: string;
+  };
   summarize_jobs: {
     queued: number;
     due: number;
@@ -749,6 +919,12 @@ export interface Rows {
 
 /** The arguments of each verb, and what it returns: a row, one of several rows, or a value. */
 export interface Verbs {
+  activate_passport: {
+    arguments: {
+      passport_version_id: string;
+    };
+    row: Rows["passport_version_overview"];
+  };
   add_artifact: {
     arguments: {
       tenant_id?: string | null;
@@ -769,6 +945,22 @@ export interface Verbs {
       sha256?: string | null;
     };
     row: Rows["documents"];
+  };
+  add_document_version: {
+    arguments: {
+      passport_document_id: string;
+      document_id: string;
+      schema_version?: string;
+    };
+    row: Rows["document_versions"];
+  };
+  add_snapshot_items: {
+    arguments: {
+      snapshot_id: string;
+      fact_ids?: readonly string[];
+      document_version_id?: string | null;
+    };
+    row: Rows["snapshots"];
   };
   backfill_schedule: {
     arguments: {
@@ -900,6 +1092,12 @@ export interface Verbs {
     };
     row: Rows["jobs"];
   };
+  confirm_facts: {
+    arguments: {
+      fact_ids: readonly string[];
+    };
+    row: Rows["facts"];
+  };
   correct_document_type: {
     arguments: {
       document_id: string;
@@ -993,6 +1191,23 @@ export interface Verbs {
     };
     row: Rows["job_types"];
   };
+  create_passport: {
+    arguments: {
+      tenant_id?: string | null;
+      battery_identifier: string;
+      category: string;
+      model?: string;
+    };
+    row: Rows["passport_overview"];
+  };
+  create_passport_document: {
+    arguments: {
+      tenant_id?: string | null;
+      name: string;
+      kind: string;
+    };
+    row: Rows["passport_documents"];
+  };
   create_schedule: {
     arguments: {
       tenant_id?: string | null;
@@ -1019,6 +1234,13 @@ export interface Verbs {
       valid_seconds?: number;
     };
     row: string;
+  };
+  create_snapshot: {
+    arguments: {
+      tenant_id?: string | null;
+      name: string;
+    };
+    row: Rows["snapshots"];
   };
   create_webhook_endpoint: {
     arguments: {
@@ -1062,6 +1284,14 @@ export interface Verbs {
       webhook_endpoint_id: string;
     };
     row: void;
+  };
+  disclose: {
+    arguments: {
+      passport_version_id: string;
+      audience?: string;
+      paths?: readonly string[] | null;
+    };
+    row: unknown;
   };
   emit_event: {
     arguments: {
@@ -1116,6 +1346,12 @@ export interface Verbs {
     };
     row: string;
   };
+  explain_passport: {
+    arguments: {
+      passport_id: string;
+    };
+    row: string;
+  };
   fail_job: {
     arguments: {
       job_id: string;
@@ -1165,6 +1401,12 @@ export interface Verbs {
       job_id: string;
     };
     row: Rows["jobs"];
+  };
+  get_passport: {
+    arguments: {
+      passport_id: string;
+    };
+    row: Rows["passport_overview"];
   };
   get_rules: {
     arguments: {
@@ -1296,6 +1538,14 @@ export interface Verbs {
     };
     row: Rows["connectors"];
   };
+  list_document_versions: {
+    arguments: {
+      tenant_id?: string | null;
+      passport_document_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["document_versions"];
+  };
   list_documents: {
     arguments: {
       tenant_id?: string | null;
@@ -1327,6 +1577,32 @@ export interface Verbs {
       max_rows?: number;
     };
     row: Rows["events"];
+  };
+  list_exports: {
+    arguments: {
+      tenant_id?: string | null;
+      passport_version_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_exports"];
+  };
+  list_fact_mappings: {
+    arguments: {
+      tenant_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["fact_mappings"];
+  };
+  list_facts: {
+    arguments: {
+      tenant_id?: string | null;
+      document_version_id?: string | null;
+      snapshot_id?: string | null;
+      fact_type?: string | null;
+      after_fact_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["facts"];
   };
   list_holds: {
     arguments: Record<string, never>;
@@ -1369,6 +1645,32 @@ export interface Verbs {
     };
     row: Rows["list_members"];
   };
+  list_passport_documents: {
+    arguments: {
+      tenant_id?: string | null;
+      kind?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_documents"];
+  };
+  list_passport_versions: {
+    arguments: {
+      tenant_id?: string | null;
+      passport_id?: string | null;
+      status?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_version_overview"];
+  };
+  list_passports: {
+    arguments: {
+      tenant_id?: string | null;
+      battery_identifier?: string | null;
+      after_passport_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_overview"];
+  };
   list_rule_tests: {
     arguments: {
       rule_package_version_id: string;
@@ -1397,6 +1699,18 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: Rows["list_schedules"];
+  };
+  list_signing_keys: {
+    arguments: Record<string, never>;
+    row: Rows["signing_keys"];
+  };
+  list_snapshots: {
+    arguments: {
+      tenant_id?: string | null;
+      status?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["snapshots"];
   };
   list_steps: {
     arguments: {
@@ -1433,6 +1747,16 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: Rows["list_workers"];
+  };
+  map_fact_label: {
+    arguments: {
+      tenant_id?: string | null;
+      kind: string;
+      label: string;
+      field: string;
+      unit?: string | null;
+    };
+    row: Rows["fact_mappings"];
   };
   metrics: {
     arguments: {
@@ -1472,6 +1796,12 @@ export interface Verbs {
       is_stopped?: boolean;
     };
     row: void;
+  };
+  passport_status_list: {
+    arguments: {
+      tenant_id?: string | null;
+    };
+    row: Rows["passport_status_lists"];
   };
   pause_event_triggers: {
     arguments: {
@@ -1589,6 +1919,13 @@ export interface Verbs {
     };
     row: number;
   };
+  register_signing_key: {
+    arguments: {
+      public_key: string;
+      name?: string;
+    };
+    row: Rows["signing_keys"];
+  };
   release_job: {
     arguments: {
       job_id: string;
@@ -1611,6 +1948,37 @@ export interface Verbs {
       user_id: string;
     };
     row: boolean;
+  };
+  remove_snapshot_items: {
+    arguments: {
+      snapshot_id: string;
+      fact_ids: readonly string[];
+    };
+    row: Rows["snapshots"];
+  };
+  request_build: {
+    arguments: {
+      snapshot_id: string;
+    };
+    row: Rows["enqueued_jobs"];
+  };
+  request_compile: {
+    arguments: {
+      passport_id: string;
+      snapshot_id: string;
+      rule_package_version_id: string;
+      issued_at?: string | null;
+    };
+    row: Rows["enqueued_jobs"];
+  };
+  request_export: {
+    arguments: {
+      passport_version_id: string;
+      format: string;
+      template?: string;
+      audience?: string;
+    };
+    row: Rows["enqueued_jobs"];
   };
   request_extraction: {
     arguments: {
@@ -1686,6 +2054,12 @@ export interface Verbs {
     };
     row: Rows["rule_package_versions"];
   };
+  retire_signing_key: {
+    arguments: {
+      signing_key_id: string;
+    };
+    row: Rows["signing_keys"];
+  };
   retry_job: {
     arguments: {
       job_id: string;
@@ -1724,6 +2098,20 @@ export interface Verbs {
     };
     row: Rows["shown_key"];
   };
+  revoke_passport: {
+    arguments: {
+      passport_version_id: string;
+      reason: string;
+    };
+    row: Rows["passport_versions"];
+  };
+  revoke_signing_key: {
+    arguments: {
+      signing_key_id: string;
+      revoked_at?: string | null;
+    };
+    row: Rows["signing_keys"];
+  };
   rotate_webhook_secret: {
     arguments: {
       webhook_endpoint_id: string;
@@ -1748,6 +2136,12 @@ export interface Verbs {
       valid_from?: string | null;
     };
     row: Rows["rule_package_versions"];
+  };
+  seal_snapshot: {
+    arguments: {
+      snapshot_id: string;
+    };
+    row: Rows["snapshots"];
   };
   search_chunks: {
     arguments: {
@@ -1929,7 +2323,10 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "create_connector",
   "create_event_trigger",
   "create_job_trigger",
+  "create_passport",
+  "create_passport_document",
   "create_schedule",
+  "create_snapshot",
   "create_webhook_endpoint",
   "emit_event",
   "enqueue_job",
@@ -1940,19 +2337,29 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "list_artifacts",
   "list_audit",
   "list_connectors",
+  "list_document_versions",
   "list_documents",
   "list_errors",
   "list_event_triggers",
   "list_events",
+  "list_exports",
+  "list_fact_mappings",
+  "list_facts",
   "list_job_triggers",
   "list_jobs",
   "list_members",
+  "list_passport_documents",
+  "list_passport_versions",
+  "list_passports",
   "list_rules",
   "list_schedules",
+  "list_snapshots",
   "list_webhook_deliveries",
   "list_webhook_endpoints",
   "list_workers",
+  "map_fact_label",
   "metrics",
+  "passport_status_list",
   "pause_jobs",
   "percentiles",
   "queue_by_type",

@@ -19,6 +19,7 @@ MODULES = {
     "search": "documents",
     "artifacts": "artifacts",
     "rules": "rules",
+    "passports": "passports",
     "connectors": "connectors",
     "members": "members",
     "tenants": "members",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tickwork.client.keys import Keys
     from tickwork.client.members import Members
     from tickwork.client.metrics import Metrics
+    from tickwork.client.passports import Passports
     from tickwork.client.pauses import Pauses
     from tickwork.client.rules import Rules
     from tickwork.client.schedules import Schedules
@@ -147,6 +148,12 @@ class Verbs:
         from tickwork.client.rules import Rules
 
         return Rules(self._way)
+
+    @cached_property
+    def passports(self) -> Passports:
+        from tickwork.client.passports import Passports
+
+        return Passports(self._way)
 
     @cached_property
     def webhooks(self) -> Webhooks:

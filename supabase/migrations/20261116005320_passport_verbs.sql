@@ -1,4 +1,4 @@
--- -> queued: a passport is to be compiled.
+-- Passports are created, and -> queued: compiled.
 
 insert into public.job_types (
   key, family, description, timeout_seconds, enqueued_by, priority, max_attempts, backoff
@@ -7,6 +7,61 @@ values (
   'compile_passport', 'passport', 'Make a version of a passport from a sealed snapshot and published rules', 300,
   'member', 20, 5, '{"base": 2, "factor": 2, "cap": 1024}'
 );
+
+create function tickwork.create_passport(tenant_id uuid, battery_identifier text, category text, model text)
+returns public.passport_overview
+language plpgsql
+volatile
+security definer -- clients may not write passports directly
+set search_path = ''
+as $$
+declare
+  passport_id uuid;
+  passport public.passport_overview;
+  rule text;
+  field text;
+begin
+  perform tickwork.check_caller(create_passport.tenant_id, '{enqueue, operate}');
+  perform tickwork.wait_for_disk();
+
+  insert into public.passports (tenant_id, battery_identifier, category, model)
+  values (
+    create_passport.tenant_id, create_passport.battery_identifier, create_passport.category,
+    coalesce(create_passport.model, '')
+  )
+  returning passports.id into passport_id;
+
+  select * into passport
+  from public.passport_overview
+  where passport_overview.id = passport_id;
+
+  return passport;
+exception
+  when unique_violation then
+    raise exception 'battery_identifier: there is a passport for battery % already',
+      quote_literal(left(create_passport.battery_identifier, 200))
+      using errcode = 'TWDUP', hint = 'list_passports shows it. A battery has one passport with many versions.';
+  when check_violation or not_null_violation then
+    get stacked diagnostics rule = constraint_name, field = column_name;
+    perform tickwork.raise_broken_rule(rule, field);
+    return null;
+end
+$$;
+
+create function public.create_passport(
+  tenant_id uuid,
+  battery_identifier text,
+  category text,
+  model text default ''
+)
+returns public.passport_overview
+language sql
+volatile
+return tickwork.create_passport(tenant_id, battery_identifier, category, model);
+
+comment on function public.create_passport is
+  'Sets up the passport of a battery of the category ev, lmt, industrial or stationary. It has no version until '
+  'request_compile. Raises TWTNT, TWMEM, TWENQ, TWARG, TWDUP, TWAUT.';
 
 create function tickwork.check_compilable(passport public.passports, snapshot_id uuid, rule_package_version_id uuid)
 returns void
@@ -114,4 +169,4 @@ comment on function public.request_compile is
   'QR code: three jobs with one correlation_id. issued_at is now by default, in whole seconds; the same request again '
   'returns the same job. Raises TWPAS, TWSNP, TWRUL, TWSTA, TWENQ and what enqueue_job raises.';
 
-select tickwork.open_verbs('authenticated, service_role', array['request_compile']);
+select tickwork.open_verbs('authenticated, service_role', array['create_passport', 'request_compile']);
