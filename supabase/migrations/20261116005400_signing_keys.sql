@@ -25,6 +25,14 @@ comment on column public.signing_keys.public_key is 'The 32 bytes of an Ed25519 
 comment on column public.signing_keys.retired_at is 'It verifies what was issued before.';
 comment on column public.signing_keys.revoked_at is 'What was issued from then on is not to be trusted.';
 
+create function tickwork.base64url(data bytea)
+returns text
+language sql
+immutable
+return translate(encode(data, 'base64'), E'+/=\n', '-_');
+
+comment on function tickwork.base64url is 'The data in base64url without padding.';
+
 create function tickwork.thumbprint(public_key bytea)
 returns text
 language sql
@@ -34,14 +42,6 @@ return tickwork.base64url(sha256(convert_to(
 )));
 
 comment on function tickwork.thumbprint is 'The RFC 7638 thumbprint of an Ed25519 key.';
-
-create function tickwork.base64url(data bytea)
-returns text
-language sql
-immutable
-return translate(encode(data, 'base64'), E'+/=\n', '-_');
-
-comment on function tickwork.base64url is 'The data in base64url without padding.';
 
 alter table public.signing_keys add constraint id_is_the_thumbprint check (id = tickwork.thumbprint(public_key));
 

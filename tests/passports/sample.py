@@ -13,7 +13,7 @@ from tickwork.passports.leaves import leaves_of, proof_of
 from tickwork.passports.packages import package
 from tickwork.passports.qr import PassportQr
 from tickwork.passports.receipt import Receipt
-from tickwork.passports.rules.evaluation import Attribute
+from tickwork.passports.rules.results import Attribute
 from tickwork.passports.signatures import SigningKey
 from tickwork.passports.tree import inclusion_proof, root
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from tickwork.passports.canonical import Json, canonical
 from tickwork.passports.fact import Fact
-from tickwork.passports.rules.evaluation import Attribute
+from tickwork.passports.rules.results import Attribute
 
 SALT_SIZE = 16
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from rfc8785 import CanonicalizationError
 
 from tickwork.passports.canonical import Json, canonical
+from tickwork.passports.exports.view import SEES, Audience
 from tickwork.passports.packages import BUNDLE, FileRefused
 from tickwork.passports.qr import PassportQr
 from tickwork.passports.receipt import Receipt, ReceiptRefused
@@ -19,11 +20,6 @@ from tickwork.passports.tree import ProofRefused, root, root_from_proof
 from tickwork.passports.trust import Trust
 
 Outcome = Literal["passed", "failed", "unknown"]
-SEES: Mapping[str, frozenset[str]] = {
-    "public": frozenset({"public"}),
-    "legitimate_interest": frozenset({"public", "restricted", "legitimate_interest"}),
-    "authorities": frozenset({"public", "restricted", "authorities"}),
-}
 MEMBERS = frozenset({"type", "receipt", "signature", "signing_key_id", "signing_key_public"})
 
 
@@ -150,7 +146,7 @@ class _File:
             self._check_disclosed_leaf(entry, audience)
         return f"{len(leaves)} of {self._receipt.leaf_count} leaves, for the audience {audience}"
 
-    def _check_disclosed_leaf(self, entry: Mapping[str, Any], audience: str) -> None:
+    def _check_disclosed_leaf(self, entry: Mapping[str, Any], audience: Audience) -> None:
         leaf, receipt = entry["leaf"], self._receipt
         path = [bytes.fromhex(each) for each in entry["path"]]
         if not _is_index(entry["index"]) or leaf["type"] != "BPC-LEAF-1":

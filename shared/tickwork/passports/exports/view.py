@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from tickwork.passports.canonical import Json, read_canonical
-from tickwork.passports.rules.evaluation import Access
+from tickwork.passports.rules.results import Access
 
 # Whoever made the passport sees all of it.
 Audience: TypeAlias = Literal["public", "legitimate_interest", "authorities", "owner"]
