@@ -53,6 +53,9 @@ MAY_EXECUTE = {
         public.activate_passport tickwork.activate_passport public.disclose tickwork.disclose
         public.explain_passport tickwork.explain_passport public.list_passports public.get_passport
         public.list_passport_versions
+        public.save_rules tickwork.save_rules public.request_rule_tests tickwork.request_rule_tests
+        public.publish_rules tickwork.publish_rules public.retire_rules tickwork.retire_rules
+        public.list_rules public.get_rules public.list_rule_tests
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
@@ -163,6 +166,9 @@ MAY_TOUCH = {
     **{f"public.passport_versions.{column}": "tickwork_worker=w" for column in SIGNED_COLUMNS.split(", ")},
     "public.passport_overview": "authenticated=r service_role=r tickwork_owner=r",
     "public.passport_version_overview": "authenticated=r service_role=r tickwork_owner=r",
+    "public.rule_packages": "authenticated=r service_role=arwd tickwork_owner=ar tickwork_worker=r",
+    "public.rule_package_versions": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=rw",
+    "public.rule_tests_runs": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=ar",
     "public.document_words": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_corrections": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=r",
     "public.webhook_endpoints": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=r",

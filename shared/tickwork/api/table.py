@@ -19,6 +19,7 @@ MODULES = {
     "search": "documents",
     "artifacts": "artifacts",
     "passports": "passports",
+    "rules": "rules",
     "connectors": "connectors",
     "members": "members",
     "tenants": "members",
