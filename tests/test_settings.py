@@ -217,6 +217,7 @@ def test_the_names_of_the_source_documents_are_these() -> None:
         "BPC_WORKER_ID",
         "BPC_QUEUE_ENABLED",
         "BPC_HEALTH_REQUIRE_QUEUE",
+        "BPC_COMPILER_BUILD_ID",
     }
 
 
