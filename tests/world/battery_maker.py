@@ -11,12 +11,13 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from tests.world import World
 from tickwork.families.passport.build_snapshot import BUILD_SNAPSHOT
 from tickwork.families.passport.parse_facts import PARSE_FACTS
+from tickwork.jobs.handler import Handlers
 from tickwork.jobs.rows import Job
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 from tickwork.tools.vault import Vault, open_vault
 
-HANDLERS = {"parse_facts": PARSE_FACTS, "build_snapshot": BUILD_SNAPSHOT}
+HANDLERS: Handlers = {"parse_facts": PARSE_FACTS, "build_snapshot": BUILD_SNAPSHOT}
 
 
 class BatteryMaker:

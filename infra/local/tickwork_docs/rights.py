@@ -50,11 +50,15 @@ RIGHTS: dict[tuple[str, ...], str] = {
         list_members list_schedules get_schedule list_schedule_fires list_event_triggers get_event_trigger
         list_trigger_fires list_job_triggers test_event list_events list_webhook_endpoints
         list_webhook_deliveries list_connectors list_documents get_document sign_document search_chunks
-        list_artifacts sign_artifact
+        list_artifacts sign_artifact list_passport_documents list_document_versions list_facts list_fact_mappings
+        list_snapshots
         estimate_extraction metrics throughput latency percentiles queue_widgets queue_by_type queue_by_tenant
         find_tenants find_matching_jobs list_errors estimate_start""",
-    ENQUEUE: "enqueue_job enqueue_jobs add_document add_artifact",
-    ADD: "request_extraction correct_document_type request_import",
+    ENQUEUE: """
+        enqueue_job enqueue_jobs add_document add_artifact create_passport_document map_fact_label create_snapshot""",
+    ADD: """
+        request_extraction correct_document_type request_import add_document_version confirm_facts add_snapshot_items
+        remove_snapshot_items request_build seal_snapshot""",
     MANAGE: """
         cancel_job retry_job reschedule_job bury_job cancel_jobs retry_jobs reschedule_jobs change_matching_jobs
         create_schedule change_schedule pause_schedules resume_schedules run_schedule backfill_schedule delete_schedule

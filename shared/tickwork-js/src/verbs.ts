@@ -131,6 +131,22 @@ export interface Rows {
     chunk_count: number | null;
     not_read: unknown;
   };
+  document_versions: {
+    id: string;
+    tenant_id: string;
+    passport_document_id: string;
+    version: number;
+    document_id: string;
+    sha256: string | null;
+    schema_version: string;
+    status: string;
+    fact_count: number | null;
+    error_code: string | null;
+    error_message: string | null;
+    job_id: string | null;
+    created_by: string | null;
+    created_at: string;
+  };
   documents: {
     id: string;
     tenant_id: string;
@@ -260,6 +276,32 @@ export interface Rows {
     updated_at: string;
     started_at: string | null;
     finished_at: string | null;
+  };
+  fact_mappings: {
+    id: string;
+    tenant_id: string;
+    kind: string;
+    label: string;
+    field: string;
+    unit: string | null;
+    created_by: string | null;
+    created_at: string;
+  };
+  facts: {
+    id: string;
+    tenant_id: string;
+    document_version_id: string;
+    fact_type: string;
+    fact_key: string;
+    schema_version: string;
+    payload: unknown;
+    payload_canonical: string;
+    payload_hash: string;
+    source: unknown;
+    confidence: number | null;
+    confirmed_by: string | null;
+    confirmed_at: string | null;
+    created_at: string;
   };
   find_tenants: {
     tenant_id: string | null;
@@ -482,6 +524,14 @@ export interface Rows {
     role: string;
     created_at: string;
   };
+  passport_documents: {
+    id: string;
+    tenant_id: string;
+    name: string;
+    kind: string;
+    created_by: string | null;
+    created_at: string;
+  };
   percentiles: {
     at: string | null;
     jobs: number | null;
@@ -632,6 +682,20 @@ export interface Rows {
     tenant_id: string;
     vault_path: string;
   };
+  snapshots: {
+    id: string;
+    tenant_id: string;
+    name: string;
+    status: string;
+    item_count: number;
+    snapshot_canonical: string | null;
+    snapshot_hash: string | null;
+    sealed_at: string | null;
+    sealed_by: string | null;
+    created_by: string | null;
+    created_at: string;
+    updated_at: string;
+  };
   summarize_jobs: {
     queued: number;
     due: number;
@@ -718,6 +782,22 @@ export interface Verbs {
       sha256?: string | null;
     };
     row: Rows["documents"];
+  };
+  add_document_version: {
+    arguments: {
+      passport_document_id: string;
+      document_id: string;
+      schema_version?: string;
+    };
+    row: Rows["document_versions"];
+  };
+  add_snapshot_items: {
+    arguments: {
+      snapshot_id: string;
+      fact_ids?: readonly string[];
+      document_version_id?: string | null;
+    };
+    row: Rows["snapshots"];
   };
   backfill_schedule: {
     arguments: {
@@ -849,6 +929,12 @@ export interface Verbs {
     };
     row: Rows["jobs"];
   };
+  confirm_facts: {
+    arguments: {
+      fact_ids: readonly string[];
+    };
+    row: Rows["facts"];
+  };
   correct_document_type: {
     arguments: {
       document_id: string;
@@ -942,6 +1028,14 @@ export interface Verbs {
     };
     row: Rows["job_types"];
   };
+  create_passport_document: {
+    arguments: {
+      tenant_id?: string | null;
+      name: string;
+      kind: string;
+    };
+    row: Rows["passport_documents"];
+  };
   create_schedule: {
     arguments: {
       tenant_id?: string | null;
@@ -968,6 +1062,13 @@ export interface Verbs {
       valid_seconds?: number;
     };
     row: string;
+  };
+  create_snapshot: {
+    arguments: {
+      tenant_id?: string | null;
+      name: string;
+    };
+    row: Rows["snapshots"];
   };
   create_webhook_endpoint: {
     arguments: {
@@ -1239,6 +1340,14 @@ export interface Verbs {
     };
     row: Rows["connectors"];
   };
+  list_document_versions: {
+    arguments: {
+      tenant_id?: string | null;
+      passport_document_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["document_versions"];
+  };
   list_documents: {
     arguments: {
       tenant_id?: string | null;
@@ -1270,6 +1379,24 @@ export interface Verbs {
       max_rows?: number;
     };
     row: Rows["events"];
+  };
+  list_fact_mappings: {
+    arguments: {
+      tenant_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["fact_mappings"];
+  };
+  list_facts: {
+    arguments: {
+      tenant_id?: string | null;
+      document_version_id?: string | null;
+      snapshot_id?: string | null;
+      fact_type?: string | null;
+      after_fact_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["facts"];
   };
   list_holds: {
     arguments: Record<string, never>;
@@ -1312,6 +1439,14 @@ export interface Verbs {
     };
     row: Rows["list_members"];
   };
+  list_passport_documents: {
+    arguments: {
+      tenant_id?: string | null;
+      kind?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_documents"];
+  };
   list_schedule_fires: {
     arguments: {
       schedule_id: string;
@@ -1325,6 +1460,14 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: Rows["list_schedules"];
+  };
+  list_snapshots: {
+    arguments: {
+      tenant_id?: string | null;
+      status?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["snapshots"];
   };
   list_steps: {
     arguments: {
@@ -1361,6 +1504,16 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: Rows["list_workers"];
+  };
+  map_fact_label: {
+    arguments: {
+      tenant_id?: string | null;
+      kind: string;
+      label: string;
+      field: string;
+      unit?: string | null;
+    };
+    row: Rows["fact_mappings"];
   };
   metrics: {
     arguments: {
@@ -1534,6 +1687,19 @@ export interface Verbs {
     };
     row: boolean;
   };
+  remove_snapshot_items: {
+    arguments: {
+      snapshot_id: string;
+      fact_ids: readonly string[];
+    };
+    row: Rows["snapshots"];
+  };
+  request_build: {
+    arguments: {
+      snapshot_id: string;
+    };
+    row: Rows["enqueued_jobs"];
+  };
   request_extraction: {
     arguments: {
       document_id: string;
@@ -1646,6 +1812,12 @@ export interface Verbs {
       schedule_id: string;
     };
     row: Rows["schedule_fires"];
+  };
+  seal_snapshot: {
+    arguments: {
+      snapshot_id: string;
+    };
+    row: Rows["snapshots"];
   };
   search_chunks: {
     arguments: {
@@ -1827,7 +1999,9 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "create_connector",
   "create_event_trigger",
   "create_job_trigger",
+  "create_passport_document",
   "create_schedule",
+  "create_snapshot",
   "create_webhook_endpoint",
   "emit_event",
   "enqueue_job",
@@ -1838,17 +2012,23 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "list_artifacts",
   "list_audit",
   "list_connectors",
+  "list_document_versions",
   "list_documents",
   "list_errors",
   "list_event_triggers",
   "list_events",
+  "list_fact_mappings",
+  "list_facts",
   "list_job_triggers",
   "list_jobs",
   "list_members",
+  "list_passport_documents",
   "list_schedules",
+  "list_snapshots",
   "list_webhook_deliveries",
   "list_webhook_endpoints",
   "list_workers",
+  "map_fact_label",
   "metrics",
   "pause_jobs",
   "percentiles",

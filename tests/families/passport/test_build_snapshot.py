@@ -13,7 +13,22 @@ from tickwork.passports.snapshot import snapshot_bytes
 LITHIUM = ("material", "Lithium", {"name": "Lithium", "mass": 1.5, "unit": "KGM"})
 MORE_LITHIUM = ("material", "Lithium", {"name": "Lithium", "mass": 1.6, "unit": "KGM"})
 HOSTILE_KEYS = (
-    *('"', "\\", "a\nb", "a\tb", "\b\f\r", "\x01", "a\x1f", "\x7f", "\u0080", "a\u2028", "\u2029b", "/", "</script>", "'"),
+    *(
+        '"',
+        "\\",
+        "a\nb",
+        "a\tb",
+        "\b\f\r",
+        "\x01",
+        "a\x1f",
+        "\x7f",
+        "\u0080",
+        "a\u2028",
+        "\u2029b",
+        "/",
+        "</script>",
+        "'",
+    ),
     *("\U0001f50b", "\uffff", "\ufffd", "\U0010ffff", "é", "\u0301", "Å", "ﬁ", "а", "a", "B", "b", " a", "a "),
     *("10", "9", "_", "~", "ß", "\u200d", "\ufeff", "{}", "[1]", "null", "x" * 500),
 )

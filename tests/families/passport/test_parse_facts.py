@@ -10,8 +10,8 @@ from tests.world.battery_maker import BatteryMaker, own_shape, workbook
 from tickwork.families.passport import parse_facts
 from tickwork.passports.canonical import canonical
 
-LITHIUM = ("material", "Lithium", {"name": "Lithium", "mass": 1.5, "unit": "KGM"})
-NICKEL = ("material", "Nickel", {"name": "Nickel", "mass": 0.25, "unit": "KGM"})
+LITHIUM: tuple[str, str, dict[str, Any]] = ("material", "Lithium", {"name": "Lithium", "mass": 1.5, "unit": "KGM"})
+NICKEL: tuple[str, str, dict[str, Any]] = ("material", "Nickel", {"name": "Nickel", "mass": 0.25, "unit": "KGM"})
 
 
 def test_a_document_becomes_facts_with_their_canonical_bytes_and_hashes(maker: BatteryMaker) -> None:
@@ -129,7 +129,7 @@ def test_a_rejected_version_stays_rejected(maker: BatteryMaker) -> None:
     maker.work()
 
     assert maker.job(again.id).error_code == "DOCUMENT_REJECTED"
-    assert maker.job(again.id).error_message.startswith("NOT_JSON: ")
+    assert (maker.job(again.id).error_message or "").startswith("NOT_JSON: ")
     assert maker.events() == ["document_version.rejected"]
 
 
