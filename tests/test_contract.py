@@ -57,7 +57,8 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 
 HOMES = (
     *(Queue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
-    *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, Rules, Passports, change_jobs),
+    *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, change_jobs),
+    *(Rules, Passports),
 )
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {

@@ -47,6 +47,10 @@ class Target(NamedTuple):
     schedule: UUID
     key: UUID
     artifact: UUID
+    snapshot: UUID
+    rules: UUID
+    passport: UUID
+    passport_version: UUID
 
 
 def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
@@ -57,6 +61,7 @@ def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, st
         **of_limits_and_lists(job),
         **of_documents(target),
         **of_artifacts(target),
+        **of_passports(target),
         **of_webhooks_and_calls(target),
         **of_connectors(target),
         **of_schedules(target),
@@ -209,6 +214,22 @@ def of_artifacts(target: Target) -> dict[str, str]:
         "sha256": "0" * 64,
         "mime_type": "text/plain",
         "ref": text(ref),
+    }
+
+
+def of_passports(target: Target) -> dict[str, str]:
+    return {
+        "snapshot_id": str(target.snapshot),
+        "rule_package_version_id": str(target.rules),
+        "passport_id": str(target.passport),
+        "after_passport_id": NULL,
+        "passport_version_id": str(target.passport_version),
+        "battery_identifier": target.word,
+        "category": "ev",
+        "audience": "public",
+        "access": "public",
+        "paths": NULL,
+        "levels": array("x"),
     }
 
 

@@ -37,7 +37,7 @@ MEANINGS = {
     "TWTRG": "there is no such schedule or trigger, or it is another tenant's",
     "TWAPI": "there is no such API key, or it is another tenant's",
     "TWRUL": "there is no such version of rules, or it is another tenant's",
-    "TWSTA": "the status of the job, delivery, endpoint, snapshot, passport or rules does not allow the transition",
+    "TWSTA": "the status of the job, delivery, endpoint, snapshot, rules or passport does not allow the transition",
     "TWDUP": "another job holds the dedupe_key: a retry would double it, or its holders change too fast to return one",
     "TWAUT": "nobody is signed in, or the API key is unknown, revoked or expired",
     "TWMEM": "the caller is not a member of the tenant, the API key not one of it, or there is no such tenant",
