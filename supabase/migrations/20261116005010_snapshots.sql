@@ -45,7 +45,8 @@ create table public.snapshot_items (
 );
 
 comment on table public.snapshot_items is
-  'The facts of a snapshot. Two with the same type and key are a conflict, which build_snapshot and seal_snapshot name.';
+  'The facts of a snapshot. Two with the same type and key are a conflict, which build_snapshot and seal_snapshot '
+  'name.';
 
 create index snapshot_items_of_a_fact on public.snapshot_items (tenant_id, fact_id);
 
