@@ -62,7 +62,9 @@ def create_passport(
     if as_json:
         print_json(row)
     else:
-        print(f"{row['id']} is the passport of {printable(battery)}. `tickwork passport compile` makes its first version.")
+        print(
+            f"{row['id']} is the passport of {printable(battery)}. `tickwork passport compile` makes its first version."
+        )
 
 
 @group.command("compile")
@@ -87,7 +89,8 @@ def compile_passport(
         return
     for each in done.result["warnings"]:
         print(printable(f"warning {each['code']} {each['subject']}: {each['message']}"))
-    print(f"{version['id']} is version {version['number']}, {version['status']}. `tickwork passport activate` activates it.")
+    print(f"{version['id']} is version {version['number']}, {version['status']}.")
+    print("`tickwork passport activate` makes it the one that counts.")
 
 
 @group.command("show")

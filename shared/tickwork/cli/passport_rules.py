@@ -47,7 +47,9 @@ def save_rules(
     tenant: OfTenant,
     package: Annotated[str, typer.Option(help="Name of the package.")],
     version: Annotated[str, typer.Option(help="Such as 2027-02.")],
-    tests: Annotated[Path | None, typer.Option(help="The tests, as JSON. Without them, rules cannot be published.")] = None,
+    tests: Annotated[
+        Path | None, typer.Option(help="The tests, as JSON. Without them, rules cannot be published.")
+    ] = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -67,7 +69,7 @@ def read(file: Path) -> Any:
 
 
 @rules.command("test")
-def test_rules(
+def run_tests(
     rules: RulesId,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same cases.")] = None,
     wait: Wait = 120,
@@ -88,9 +90,7 @@ def test_rules(
 
 
 @rules.command("publish")
-def publish_rules(
-    rules: RulesId, database_url: DatabaseUrl = None, as_json: AsJson = False
-) -> None:
+def publish_rules(rules: RulesId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Publish rules, so that passports can be compiled by them; a draft is tested first."""
     client = connect.client(database_url)
     say_rules(client.rules.publish_rules(id_of(client, rules, "RULES", "rules")), as_json)

@@ -68,7 +68,9 @@ def verify(
 
 def print_qr_alone(qr: Any, as_json: bool) -> None:
     """Anybody can print a QR code: it is compared with a file, and proves nothing alone."""
-    words = f"It is the QR code of passport version {qr.passport_version_id}. Alone it proves nothing: give the file too."
+    words = (
+        f"It is the QR code of passport version {qr.passport_version_id}. Alone it proves nothing: give the file too."
+    )
     print(json.dumps({"is_valid": False, "passport_version_id": str(qr.passport_version_id)}) if as_json else words)
     raise typer.Exit(1)
 
