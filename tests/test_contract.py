@@ -29,6 +29,7 @@ from tickwork.client.job_options import JobFilter, ListFilter
 from tickwork.client.keys import Keys
 from tickwork.client.metrics import Metrics
 from tickwork.client.passports import Passports
+from tickwork.client.rules import Rules
 from tickwork.client.workers import Workers
 from tickwork.database.connection import translated
 from tickwork.families.manage import change_jobs
@@ -56,7 +57,8 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 
 HOMES = (
     *(Queue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
-    *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, Passports, change_jobs),
+    *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, change_jobs),
+    *(Rules, Passports),
 )
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {

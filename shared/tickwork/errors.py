@@ -27,6 +27,7 @@ What can go wrong, and what is done about it.
     │   ├── NoSuchConnector
     │   ├── NoSuchTrigger
     │   ├── NoSuchKey
+    │   ├── NoSuchRules
     │   ├── NotFinished        the job that is waited for has not ended in time
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── UnknownCaller      nobody is signed in, or the API key is unknown, revoked or expired
@@ -162,6 +163,10 @@ class NoSuchKey(QueueError):
     pass
 
 
+class NoSuchRules(QueueError):
+    pass
+
+
 class NotFinished(QueueError):
     pass
 
@@ -213,6 +218,7 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWCTR": NoSuchConnector,
     "TWTRG": NoSuchTrigger,
     "TWAPI": NoSuchKey,
+    "TWRUL": NoSuchRules,
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
     "TWAUT": UnknownCaller,

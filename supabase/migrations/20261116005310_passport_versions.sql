@@ -38,7 +38,7 @@ create table public.passport_versions (
   constraint rules_are_there foreign key (rule_package_version_id)
     references public.rule_package_versions (id) deferrable initially deferred,
   constraint number_is_1_to_10000 check (number between 1 and 10000),
-  constraint number_is_unique_in_its_passport unique (passport_id, number),
+  constraint number_is_unique_in_its_passport unique (tenant_id, passport_id, number),
   constraint what_is_compiled_is_compiled_once
     unique (tenant_id, passport_id, snapshot_id, rule_package_version_id, compiler_build_id, issued_at),
   constraint payload_is_hashed check (payload_hash = sha256(payload_canonical)),
@@ -80,9 +80,10 @@ comment on column public.passport_versions.credential_proof is
 comment on column public.passport_versions.qr_payload is 'The text of its QR code, BPC-QR-1.';
 comment on column public.passport_versions.status_index is 'Its place in the signed list of revoked versions.';
 
-create unique index one_active_version_of_a_passport on public.passport_versions (passport_id)
+create unique index one_active_version_of_a_passport on public.passport_versions (tenant_id, passport_id)
 where status = 'active';
 create unique index passport_versions_of_their_tenant on public.passport_versions (tenant_id, id);
+create index passport_versions_of_a_passport on public.passport_versions (passport_id, number);
 create unique index passport_versions_by_status_index on public.passport_versions (tenant_id, status_index)
 where status_index is not null;
 create index passport_versions_of_a_snapshot on public.passport_versions (tenant_id, snapshot_id);

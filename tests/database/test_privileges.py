@@ -49,6 +49,13 @@ MAY_EXECUTE = {
         public.estimate_extraction public.request_extraction tickwork.request_extraction tickwork.estimated_pages
         tickwork.extraction_engine public.sign_document
         public.add_artifact tickwork.add_artifact public.list_artifacts public.sign_artifact
+        public.create_passport tickwork.create_passport public.request_compile tickwork.request_compile
+        public.activate_passport tickwork.activate_passport public.disclose tickwork.disclose
+        public.explain_passport tickwork.explain_passport public.list_passports public.get_passport
+        public.list_passport_versions
+        public.save_rules tickwork.save_rules public.request_rule_tests tickwork.request_rule_tests
+        public.publish_rules tickwork.publish_rules public.retire_rules tickwork.retire_rules
+        public.list_rules public.get_rules public.list_rule_tests
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
@@ -116,6 +123,10 @@ CLIENT_COLUMNS = (
     "notify, after, after_when"
 )
 DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
+# What sign_passport and generate_qr add to a version of a passport.
+SIGNED_COLUMNS = (
+    "status, signature, signing_key_id, signing_key_public, credential_proof, qr_payload, qr_png, status_index"
+)
 # What a worker may read for reports.
 REPORTED_COLUMNS = {
     "public.jobs": (
@@ -149,6 +160,15 @@ MAY_TOUCH = {
     "public.imported_items": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_overview": "authenticated=r service_role=r",
     "public.document_types": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=r",
+    "public.passports": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.passports.salt_commitment": "tickwork_worker=w",
+    "public.passport_versions": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
+    **{f"public.passport_versions.{column}": "tickwork_worker=w" for column in SIGNED_COLUMNS.split(", ")},
+    "public.passport_overview": "authenticated=r service_role=r tickwork_owner=r",
+    "public.passport_version_overview": "authenticated=r service_role=r tickwork_owner=r",
+    "public.rule_packages": "authenticated=r service_role=arwd tickwork_owner=ar tickwork_worker=r",
+    "public.rule_package_versions": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=rw",
+    "public.rule_tests_runs": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=ar",
     "public.document_words": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_corrections": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=r",
     "public.webhook_endpoints": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=r",

@@ -50,12 +50,14 @@ RIGHTS: dict[tuple[str, ...], str] = {
         list_members list_schedules get_schedule list_schedule_fires list_event_triggers get_event_trigger
         list_trigger_fires list_job_triggers test_event list_events list_webhook_endpoints
         list_webhook_deliveries list_connectors list_documents get_document sign_document search_chunks
-        list_artifacts sign_artifact
+        list_artifacts sign_artifact list_rules get_rules list_rule_tests
         list_passports get_passport list_passport_versions explain_passport disclose
         estimate_extraction metrics throughput latency percentiles queue_widgets queue_by_type queue_by_tenant
         find_tenants find_matching_jobs list_errors estimate_start""",
-    ENQUEUE: "enqueue_job enqueue_jobs add_document add_artifact create_passport",
-    ADD: "request_extraction correct_document_type request_import request_compile activate_passport",
+    ENQUEUE: "enqueue_job enqueue_jobs add_document add_artifact save_rules create_passport",
+    ADD: """
+        request_extraction correct_document_type request_import request_rule_tests request_compile
+        activate_passport""",
     MANAGE: """
         cancel_job retry_job reschedule_job bury_job cancel_jobs retry_jobs reschedule_jobs change_matching_jobs
         create_schedule change_schedule pause_schedules resume_schedules run_schedule backfill_schedule delete_schedule
@@ -64,6 +66,7 @@ RIGHTS: dict[tuple[str, ...], str] = {
         pause_jobs resume_jobs hold_lane release_lane limit_lane
         create_webhook_endpoint change_webhook_endpoint rotate_webhook_secret delete_webhook_endpoint
         test_webhook redeliver_webhook redeliver_webhooks
+        publish_rules retire_rules
         create_connector change_connector set_connector_token delete_connector list_api_keys list_audit""",
     PEOPLE: "create_api_key revoke_api_key set_member remove_member",
     PLATFORM: """

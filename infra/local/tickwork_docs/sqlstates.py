@@ -36,6 +36,7 @@ MEANINGS = {
     "TWCTR": "there is no such connector, or it is another tenant's",
     "TWTRG": "there is no such schedule or trigger, or it is another tenant's",
     "TWAPI": "there is no such API key, or it is another tenant's",
+    "TWRUL": "there is no such version of rules, or it is another tenant's",
     "TWSTA": "the status of the job, delivery, endpoint, snapshot, rules or passport does not allow the transition",
     "TWDUP": "another job holds the dedupe_key: a retry would double it, or its holders change too fast to return one",
     "TWAUT": "nobody is signed in, or the API key is unknown, revoked or expired",

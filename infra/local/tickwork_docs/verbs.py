@@ -52,6 +52,10 @@ GROUPS = {
         *("create_passport", "request_compile", "activate_passport", "disclose", "explain_passport"),
         *("list_passports", "get_passport", "list_passport_versions"),
     ],
+    "Rules": [
+        *("save_rules", "request_rule_tests", "publish_rules", "retire_rules"),
+        *("list_rules", "get_rules", "list_rule_tests"),
+    ],
     "Imports": ["request_import", "note_changes"],
     "Events and webhooks": [
         *("emit_event", "emit_held_event", "note_delivery", "test_webhook", "redeliver_webhook"),

@@ -90,6 +90,15 @@ export const resourcesOf = (queue: Queue) => ({
     disclose: queue.row("disclose"),
     explainPassport: queue.row("explain_passport"),
   },
+  rules: {
+    listRules: queue.rows("list_rules"),
+    getRules: queue.row("get_rules"),
+    saveRules: queue.row("save_rules", again),
+    requestRuleTests: queue.row("request_rule_tests", again),
+    listRuleTests: queue.rows("list_rule_tests"),
+    publishRules: queue.row("publish_rules", again),
+    retireRules: queue.row("retire_rules"),
+  },
   connectors: {
     listConnectors: queue.rows("list_connectors"),
     createConnector: queue.row("create_connector"),

@@ -19,6 +19,8 @@ MODULES = {
     "search": "documents",
     "artifacts": "artifacts",
     "passports": "passports",
+    "signing-keys": "signing_keys",
+    "rules": "rules",
     "connectors": "connectors",
     "members": "members",
     "tenants": "members",

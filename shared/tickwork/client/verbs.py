@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tickwork.client.metrics import Metrics
     from tickwork.client.passports import Passports
     from tickwork.client.pauses import Pauses
+    from tickwork.client.rules import Rules
     from tickwork.client.schedules import Schedules
     from tickwork.client.triggers import Triggers
     from tickwork.client.webhooks import Webhooks
@@ -147,6 +148,12 @@ class Verbs:
         from tickwork.client.passports import Passports
 
         return Passports(self._way)
+
+    @cached_property
+    def rules(self) -> Rules:
+        from tickwork.client.rules import Rules
+
+        return Rules(self._way)
 
     @cached_property
     def webhooks(self) -> Webhooks:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tickwork.client.aio.metrics import Metrics
     from tickwork.client.aio.passports import Passports
     from tickwork.client.aio.pauses import Pauses
+    from tickwork.client.aio.rules import Rules
     from tickwork.client.aio.schedules import Schedules
     from tickwork.client.aio.triggers import Triggers
     from tickwork.client.aio.webhooks import Webhooks
@@ -147,6 +148,12 @@ class Verbs:
         from tickwork.client.aio.passports import Passports
 
         return Passports(self._way)
+
+    @cached_property
+    def rules(self) -> Rules:
+        from tickwork.client.aio.rules import Rules
+
+        return Rules(self._way)
 
     @cached_property
     def webhooks(self) -> Webhooks:
