@@ -3,14 +3,15 @@
 create table public.signing_keys (
   id text primary key,
   name text not null default '',
-  public_key bytea not null,
+  public_key text not null,
   status text not null default 'active',
   valid_from timestamptz not null default clock_timestamp(),
   retired_at timestamptz,
   revoked_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
-  constraint public_key_is_32_bytes check (octet_length(public_key) = 32),
+  constraint public_key_is_32_bytes_in_base64
+    check (public_key = encode(decode(public_key, 'base64'), 'base64') and length(public_key) = 44),
   constraint name_is_at_most_100_characters check (length(name) <= 100),
   constraint status_is_known check (status in ('active', 'retired', 'revoked')),
   constraint retired_keys_have_a_time check (status <> 'retired' or retired_at is not null),
@@ -21,25 +22,28 @@ comment on table public.signing_keys is
   'The public keys that sign passports, for every tenant. sign_passport signs with active ones only.';
 comment on column public.signing_keys.id is 'The RFC 7638 thumbprint of the key: its own hash, so it cannot be another''s.';
 comment on column public.signing_keys.name is 'For people.';
-comment on column public.signing_keys.public_key is 'The 32 bytes of an Ed25519 key.';
+comment on column public.signing_keys.public_key is 'An Ed25519 key, 32 bytes in base64.';
 comment on column public.signing_keys.retired_at is 'It verifies what was issued before.';
 comment on column public.signing_keys.revoked_at is 'What was issued from then on is not to be trusted.';
 
-create function tickwork.base64url(data bytea)
+create function tickwork.as_base64url(base64 text)
 returns text
 language sql
 immutable
-return translate(encode(data, 'base64'), E'+/=\n', '-_');
+return translate(base64, E'+/=\n', '-_');
 
-comment on function tickwork.base64url is 'The data in base64url without padding.';
+comment on function tickwork.as_base64url is 'Base64 as base64url without padding.';
 
-create function tickwork.thumbprint(public_key bytea)
+create function tickwork.thumbprint(public_key text)
 returns text
 language sql
 immutable
-return tickwork.base64url(sha256(convert_to(
-  format('{"crv":"Ed25519","kty":"OKP","x":"%s"}', tickwork.base64url(public_key)), 'UTF8'
-)));
+return tickwork.as_base64url(encode(
+  sha256(convert_to(
+    format('{"crv":"Ed25519","kty":"OKP","x":"%s"}', tickwork.as_base64url(public_key)), 'UTF8'
+  )),
+  'base64'
+));
 
 comment on function tickwork.thumbprint is 'The RFC 7638 thumbprint of an Ed25519 key.';
 
@@ -58,12 +62,12 @@ security definer -- nobody writes keys directly
 set search_path = ''
 as $$
 declare
-  key bytea;
+  key text;
   registered public.signing_keys;
 begin
   perform tickwork.check_platform_admin('change the keys that sign passports');
 
-  key := tickwork.signing_key_of(register_signing_key.public_key);
+  key := tickwork.checked_signing_key(register_signing_key.public_key);
 
   if (length(register_signing_key.name) <= 100) is not true then
     raise exception 'name: must have at most 100 characters'
@@ -86,29 +90,29 @@ begin
 end
 $$;
 
-create function tickwork.signing_key_of(public_key text)
-returns bytea
+create function tickwork.checked_signing_key(public_key text)
+returns text
 language plpgsql
 immutable
 as $$
 declare
   key bytea;
 begin
-  key := decode(signing_key_of.public_key, 'base64');
+  key := decode(checked_signing_key.public_key, 'base64');
 
   if octet_length(key) = 32 then
-    return key;
+    return encode(key, 'base64');
   end if;
 
-  raise exception invalid_parameter_value;
+  raise invalid_parameter_value;
 exception
   when invalid_parameter_value then
     raise exception 'public_key: must be the 32 bytes of an Ed25519 key in base64'
-      using errcode = 'TWARG', hint = 'tickwork passport register-key takes it from TICKWORK_SIGNING_KEY.';
+      using errcode = 'TWARG', hint = '`tickwork passport register-key` takes it from TICKWORK_SIGNING_KEY.';
 end
 $$;
 
-comment on function tickwork.signing_key_of is 'The bytes of a key in base64. Raises TWARG.';
+comment on function tickwork.checked_signing_key is 'The key in base64 as it is stored. Raises TWARG.';
 
 create function tickwork.end_signing_key(signing_key_id text, status text, ended_at timestamptz)
 returns public.signing_keys

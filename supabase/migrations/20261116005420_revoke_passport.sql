@@ -1,7 +1,7 @@
 -- signed, active or superseded -> revoked.
 
 create function tickwork.revoke_passport(passport_version_id uuid, reason text)
-returns public.passport_versions
+returns public.passport_version_overview
 language plpgsql
 volatile
 security definer -- members may not update passport versions directly
@@ -9,6 +9,7 @@ set search_path = ''
 as $$
 declare
   version public.passport_versions := tickwork.lock_passport_version_for_caller(revoke_passport.passport_version_id);
+  revoked public.passport_version_overview;
 begin
   if (length(revoke_passport.reason) between 1 and 1000) is not true then
     raise exception 'reason: must be 1 to 1000 characters'
@@ -30,12 +31,16 @@ begin
     'passport.revoked', version, jsonb_build_object('reason', version.revocation_reason)
   );
 
-  return version;
+  select * into revoked
+  from public.passport_version_overview
+  where passport_version_overview.id = version.id;
+
+  return revoked;
 end
 $$;
 
 create function public.revoke_passport(passport_version_id uuid, reason text)
-returns public.passport_versions
+returns public.passport_version_overview
 language sql
 volatile
 return tickwork.revoke_passport(passport_version_id, reason);

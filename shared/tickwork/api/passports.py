@@ -52,14 +52,20 @@ class ListExports(OfTenant):
     max_rows = ROWS.or_else(50)
 
 
+class Revoke(OfVersion):
+    reason = text(1000, min_length=1)
+
+
 ROUTES = (
     Route("GET", "passports", "list_passports", List, "rows", cursor="id", page_size="max_rows"),
     Route("POST", "passports", "create_passport", Create),
     Route("GET", "passports/versions", "list_passport_versions", ListVersions, "rows"),
     Route("POST", "passports/versions/{passport_version_id}/activate", "activate_passport", OfVersion),
+    Route("POST", "passports/versions/{passport_version_id}/revoke", "revoke_passport", Revoke),
     Route("POST", "passports/versions/{passport_version_id}/disclose", "disclose", Disclose, "value"),
     Route("POST", "passports/versions/{passport_version_id}/exports", "request_export", Export),
     Route("GET", "passports/exports", "list_exports", ListExports, "rows"),
+    Route("GET", "passports/status-list", "passport_status_list", ForTenant, "rows"),
     Route("GET", "passports/{passport_id}", "get_passport", OfPassport),
     Route("GET", "passports/{passport_id}/explain", "explain_passport", OfPassport, "value"),
     Route("POST", "passports/{passport_id}/compile", "request_compile", Compile),

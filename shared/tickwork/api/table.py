@@ -19,6 +19,7 @@ MODULES = {
     "search": "documents",
     "artifacts": "artifacts",
     "passports": "passports",
+    "signing-keys": "signing_keys",
     "rules": "rules",
     "passport_documents": "passport_documents",
     "facts": "facts",

@@ -170,13 +170,10 @@ def keys_of_issuer(
 
 
 def trusted_key(row: dict[str, Any]) -> "TrustedKey":
+    from base64 import b64decode
+
     from tickwork.passports.trust import TrustedKey
 
     ends = [each for each in (row["retired_at"], row["revoked_at"]) if each]
     until = min(ends) if ends else None
-    return TrustedKey(row["id"], key_bytes(row["public_key"]), row["status"], until, row["name"])
-
-
-def key_bytes(value: bytes | str) -> bytes:
-    """As the database returns it, or as the API does."""
-    return bytes.fromhex(value.removeprefix("\\x")) if isinstance(value, str) else bytes(value)
+    return TrustedKey(row["id"], b64decode(row["public_key"]), row["status"], until, row["name"])
