@@ -14,6 +14,7 @@ from tickwork_bench.bloat import BLOAT
 from tickwork_bench.chunks import CHUNKS
 from tickwork_bench.claim_cost import CLAIM_COST
 from tickwork_bench.cold_start import COLD_START
+from tickwork_bench.compiling import COMPILING
 from tickwork_bench.concurrency import CONCURRENCY
 from tickwork_bench.console import CONSOLE
 from tickwork_bench.contention import CONTENTION
@@ -54,6 +55,7 @@ MEASUREMENTS = (
     PAGES_READ,
     CHUNKS,
     SEARCH_TIME,
+    COMPILING,
 )
 
 
