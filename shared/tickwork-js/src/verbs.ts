@@ -546,6 +546,20 @@ export interface Rows {
     created_by: string | null;
     created_at: string;
   };
+  passport_exports: {
+    id: string;
+    tenant_id: string;
+    passport_version_id: string;
+    format: string;
+    template: string;
+    audience: string;
+    vault_path: string;
+    sha256: string;
+    size: number;
+    job_id: string | null;
+    created_at: string;
+    updated_at: string;
+  };
   passport_overview: {
     id: string | null;
     tenant_id: string | null;
@@ -564,6 +578,14 @@ export interface Rows {
     compile_status: string | null;
     compile_error_code: string | null;
     compile_error_message: string | null;
+  };
+  passport_status_lists: {
+    tenant_id: string;
+    document: unknown;
+    as_of: string;
+    signing_key_id: string;
+    created_at: string;
+    updated_at: string;
   };
   passport_version_overview: {
     id: string | null;
@@ -774,6 +796,17 @@ export interface Rows {
   sign_document: {
     tenant_id: string;
     vault_path: string;
+  };
+  signing_keys: {
+    id: string;
+    name: string;
+    public_key: string;
+    status: string;
+    valid_from: string;
+    retired_at: string | null;
+    revoked_at: string | null;
+    created_at: string;
+    updated_at: string;
   };
   snapshots: {
     id: string;
@@ -1514,6 +1547,14 @@ export interface Verbs {
     };
     row: Rows["events"];
   };
+  list_exports: {
+    arguments: {
+      tenant_id?: string | null;
+      passport_version_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_exports"];
+  };
   list_fact_mappings: {
     arguments: {
       tenant_id?: string | null;
@@ -1628,6 +1669,10 @@ export interface Verbs {
     };
     row: Rows["list_schedules"];
   };
+  list_signing_keys: {
+    arguments: Record<string, never>;
+    row: Rows["signing_keys"];
+  };
   list_snapshots: {
     arguments: {
       tenant_id?: string | null;
@@ -1720,6 +1765,12 @@ export interface Verbs {
       is_stopped?: boolean;
     };
     row: void;
+  };
+  passport_status_list: {
+    arguments: {
+      tenant_id?: string | null;
+    };
+    row: Rows["passport_status_lists"];
   };
   pause_event_triggers: {
     arguments: {
@@ -1837,6 +1888,13 @@ export interface Verbs {
     };
     row: number;
   };
+  register_signing_key: {
+    arguments: {
+      public_key: string;
+      name?: string;
+    };
+    row: Rows["signing_keys"];
+  };
   release_job: {
     arguments: {
       job_id: string;
@@ -1879,6 +1937,15 @@ export interface Verbs {
       snapshot_id: string;
       rule_package_version_id: string;
       issued_at?: string | null;
+    };
+    row: Rows["enqueued_jobs"];
+  };
+  request_export: {
+    arguments: {
+      passport_version_id: string;
+      format: string;
+      template?: string;
+      audience?: string;
     };
     row: Rows["enqueued_jobs"];
   };
@@ -1956,6 +2023,12 @@ export interface Verbs {
     };
     row: Rows["rule_package_versions"];
   };
+  retire_signing_key: {
+    arguments: {
+      signing_key_id: string;
+    };
+    row: Rows["signing_keys"];
+  };
   retry_job: {
     arguments: {
       job_id: string;
@@ -1993,6 +2066,20 @@ export interface Verbs {
       key_id: string;
     };
     row: Rows["shown_key"];
+  };
+  revoke_passport: {
+    arguments: {
+      passport_version_id: string;
+      reason: string;
+    };
+    row: Rows["passport_version_overview"];
+  };
+  revoke_signing_key: {
+    arguments: {
+      signing_key_id: string;
+      revoked_at?: string | null;
+    };
+    row: Rows["signing_keys"];
   };
   rotate_webhook_secret: {
     arguments: {
@@ -2224,6 +2311,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "list_errors",
   "list_event_triggers",
   "list_events",
+  "list_exports",
   "list_fact_mappings",
   "list_facts",
   "list_job_triggers",
@@ -2240,6 +2328,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "list_workers",
   "map_fact_label",
   "metrics",
+  "passport_status_list",
   "pause_jobs",
   "percentiles",
   "queue_by_type",

@@ -33,6 +33,7 @@ from tickwork.cli import (
     members,
     metrics,
     new,
+    passports,
     pauses,
     relay,
     reports,
@@ -51,7 +52,7 @@ from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueE
 RESOURCES = (
     *(stack, logs, database, jobs, job_changes, job_types, pauses, schedules, maintenance, metrics, alerts),
     *(worker, workers, commands, relay, doctor),
-    *(tenants, members, admins, keys, audit, documents, connectors, imports, classifier, reports),
+    *(tenants, members, admins, keys, audit, documents, connectors, imports, classifier, reports, passports),
     *(webhooks, triggers, secrets),
     *(cron, new, bundles, deploy),
 )
