@@ -87,10 +87,18 @@ export const resourcesOf = (queue: Queue) => ({
     listPassportVersions: queue.rows("list_passport_versions"),
     requestCompile: queue.row("request_compile"),
     activatePassport: queue.row("activate_passport"),
+    revokePassport: queue.row("revoke_passport"),
+    passportStatusList: queue.rows("passport_status_list"),
     disclose: queue.row("disclose"),
     explainPassport: queue.row("explain_passport"),
     requestExport: queue.row("request_export", again),
     listExports: queue.rows("list_exports"),
+  },
+  signingKeys: {
+    listSigningKeys: queue.rows("list_signing_keys"),
+    registerSigningKey: queue.row("register_signing_key", again),
+    retireSigningKey: queue.row("retire_signing_key"),
+    revokeSigningKey: queue.row("revoke_signing_key"),
   },
   rules: {
     listRules: queue.rows("list_rules"),

@@ -610,37 +610,6 @@ export interface Rows {
     revocation_reason: string | null;
     created_at: string | null;
   };
-  passport_versions: {
-    id: string;
-    tenant_id: string;
-    passport_id: string;
-    snapshot_id: string;
-    rule_package_version_id: string;
-    number: number;
-    payload_canonical: string;
-    payload_hash: string;
-    proof_canonical: string;
-    proof_root_hash: string;
-    leaf_count: number;
-    receipt_canonical: string;
-    receipt_hash: string;
-    compiler_build_id: string;
-    issued_at: string;
-    status: string;
-    signature: string | null;
-    signing_key_id: string | null;
-    signing_key_public: string | null;
-    credential_proof: unknown;
-    qr_payload: string | null;
-    qr_png: string | null;
-    activated_at: string | null;
-    superseded_at: string | null;
-    revoked_at: string | null;
-    revocation_reason: string | null;
-    status_index: number | null;
-    created_at: string;
-    updated_at: string;
-  };
   percentiles: {
     at: string | null;
     jobs: number | null;
@@ -2103,7 +2072,7 @@ export interface Verbs {
       passport_version_id: string;
       reason: string;
     };
-    row: Rows["passport_versions"];
+    row: Rows["passport_version_overview"];
   };
   revoke_signing_key: {
     arguments: {

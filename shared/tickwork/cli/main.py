@@ -55,8 +55,8 @@ from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueE
 RESOURCES = (
     *(stack, logs, database, jobs, job_changes, job_types, pauses, schedules, maintenance, metrics, alerts),
     *(worker, workers, commands, relay, doctor),
-    *(tenants, members, admins, keys, audit, documents, connectors, imports, classifier, reports),
-    *(webhooks, triggers, secrets, passports),
+    *(tenants, members, admins, keys, audit, documents, connectors, imports, classifier, reports, passports),
+    *(webhooks, triggers, secrets),
     *(cron, new, bundles, deploy),
 )
 

@@ -71,7 +71,9 @@ def create_passport(
 def compile_passport(
     passport: Passport,
     snapshot: Annotated[str, typer.Option(help="Id of a sealed snapshot, or its first digits.")],
-    rules: Annotated[str, typer.Option(help="Id of published rules, or the name of their package.")] = "battery-passport",
+    rules: Annotated[
+        str, typer.Option(help="Id of published rules, or the name of their package.")
+    ] = "battery-passport",
     issued_at: Annotated[str | None, typer.Option(help="Such as 2027-02-18T00:00:00Z; now by default.")] = None,
     wait: Wait = 60,
     database_url: DatabaseUrl = None,

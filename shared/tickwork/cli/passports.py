@@ -1,19 +1,16 @@
 """The commands for battery passports: verify them offline, hand verifiers to others, and register signing keys."""
 
-import json
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tickwork.cli.options import AsJson, DatabaseUrl
-from tickwork.errors import BadSetting, InvalidRequest
+from tickwork.errors import BadSetting
 
 if TYPE_CHECKING:
-    from tickwork.passports.trust import Trust, TrustedKey
-    from tickwork.passports.verification import Evidence, Verdict
+    from tickwork.passports.trust import TrustedKey
 
 commands = typer.Typer()
 # Other files add commands to it: verify is loaded without them.
@@ -40,76 +37,13 @@ def verify(
         Path | None, typer.Option(help="Key set (JWKS) of the issuer, with the status of each key.")
     ] = None,
     status_list: Annotated[Path | None, typer.Option(help="Signed status list of the issuer.")] = None,
-    as_of: Annotated[datetime | None, typer.Option(help="Verify as of this time (UTC) instead of now.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Verify as of this time (UTC) instead of now.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify a passport without a network: what it says, who signed it, and whether that key is trusted."""
-    from tickwork.passports.packages import FileRefused, read_passport
-    from tickwork.passports.qr import PassportQr, QrRefused
-    from tickwork.passports.verification import verify as verify_document
+    from tickwork.cli.verification import verify_given
 
-    texts = [each for each in given if each.startswith("BPC1|")]
-    files = [Path(each) for each in given if not each.startswith("BPC1|")]
-    if len(texts) > 1 or len(files) > 1:
-        raise InvalidRequest("FILE|QR: one file and one QR code at most")
-    try:
-        qr = PassportQr.read(texts[0]) if texts else None
-        if not files:
-            print_qr_alone(qr, as_json)
-        evidence = evidence_of(trust_of(key or [], keys), status_list, qr, as_of)
-        verdict = verify_document(read_passport(files[0].read_bytes()), evidence)
-    except QrRefused as error:
-        raise InvalidRequest(f"QR: {error}") from None
-    except FileRefused as error:
-        raise InvalidRequest(f"{files[0]}: {error}") from None
-    print_verdict(verdict, as_json)
-    raise typer.Exit(0 if verdict.is_valid else 1)
-
-
-def print_qr_alone(qr: Any, as_json: bool) -> None:
-    """Anybody can print a QR code: it is compared with a file, and proves nothing alone."""
-    words = (
-        f"It is the QR code of passport version {qr.passport_version_id}. Alone it proves nothing: give the file too."
-    )
-    print(json.dumps({"is_valid": False, "passport_version_id": str(qr.passport_version_id)}) if as_json else words)
-    raise typer.Exit(1)
-
-
-def trust_of(ids: list[str], keys: Path | None) -> "Trust":
-    from tickwork.passports.packages import FileRefused, read_json
-    from tickwork.passports.trust import KeysRefused, Trust, read_jwks
-
-    try:
-        listed = read_jwks(read_json(keys.read_bytes())) if keys else {}
-    except (KeysRefused, FileRefused) as error:
-        raise InvalidRequest(f"--keys: {error}") from None
-    return Trust(listed, frozenset(ids))
-
-
-def evidence_of(trust: "Trust", status_list: Path | None, qr: Any, as_of: datetime | None) -> "Evidence":
-    from datetime import UTC
-
-    from tickwork.passports.packages import FileRefused, read_json
-    from tickwork.passports.status_list import StatusList, StatusListRefused
-    from tickwork.passports.verification import Evidence
-
-    try:
-        listed = StatusList.read(read_json(status_list.read_bytes())) if status_list else None
-    except (StatusListRefused, FileRefused) as error:
-        raise InvalidRequest(f"--status-list: {error}") from None
-    return Evidence(trust, listed, qr, as_of.replace(tzinfo=UTC) if as_of else None)
-
-
-def print_verdict(verdict: "Verdict", as_json: bool) -> None:
-    from tickwork.logs import printable
-    from tickwork.passports.verification import words_of
-
-    if as_json:
-        checks = [vars(check) for check in verdict.checks]
-        print(json.dumps({"is_valid": verdict.is_valid, "as_of": verdict.as_of.isoformat(), "checks": checks}))
-        return
-    for line in words_of(verdict):
-        print(printable(line))
+    raise typer.Exit(verify_given(given, key or [], keys, status_list, as_of, as_json))
 
 
 @group.command("verifier")

@@ -62,6 +62,17 @@ class Passports:
         (row,) = self._way.rows("activate_passport", given, repeatable=False)
         return row
 
+    def revoke_passport(self, passport_version_id: UUID | str, reason: str) -> Row:
+        """Revoke a version for good, and have the status list signed again."""
+        given = {"passport_version_id": passport_version_id, "reason": reason}
+        (row,) = self._way.rows("revoke_passport", given, repeatable=False)
+        return row
+
+    def passport_status_list(self, tenant_id: UUID | str | None = None) -> Row | None:
+        """The signed list of what was revoked or superseded; None if nothing was yet."""
+        rows = self._way.rows("passport_status_list", {"tenant_id": tenant_id})
+        return rows[0] if rows else None
+
     def disclose(
         self, passport_version_id: UUID | str, audience: str = "public", paths: Sequence[str] | None = None
     ) -> dict[str, Any]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tickwork.client.pauses import Pauses
     from tickwork.client.rules import Rules
     from tickwork.client.schedules import Schedules
+    from tickwork.client.signing_keys import SigningKeys
     from tickwork.client.snapshots import Snapshots
     from tickwork.client.triggers import Triggers
     from tickwork.client.webhooks import Webhooks
@@ -145,6 +146,12 @@ class Verbs:
         from tickwork.client.artifacts import Artifacts
 
         return Artifacts(self._way)
+
+    @cached_property
+    def signing_keys(self) -> SigningKeys:
+        from tickwork.client.signing_keys import SigningKeys
+
+        return SigningKeys(self._way)
 
     @cached_property
     def passports(self) -> Passports:

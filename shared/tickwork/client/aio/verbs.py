@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tickwork.client.aio.pauses import Pauses
     from tickwork.client.aio.rules import Rules
     from tickwork.client.aio.schedules import Schedules
+    from tickwork.client.aio.signing_keys import SigningKeys
     from tickwork.client.aio.snapshots import Snapshots
     from tickwork.client.aio.triggers import Triggers
     from tickwork.client.aio.webhooks import Webhooks
@@ -145,6 +146,12 @@ class Verbs:
         from tickwork.client.aio.artifacts import Artifacts
 
         return Artifacts(self._way)
+
+    @cached_property
+    def signing_keys(self) -> SigningKeys:
+        from tickwork.client.aio.signing_keys import SigningKeys
+
+        return SigningKeys(self._way)
 
     @cached_property
     def passports(self) -> Passports:
