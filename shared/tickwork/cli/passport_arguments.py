@@ -36,8 +36,25 @@ def version_of(client: Tickwork, given: str) -> Row:
     raise InvalidRequest(f"VERSION: there is no version {id}", hint="`tickwork passport list` shows the passports.")
 
 
-def snapshot_of(client: Tickwork, given: str) -> UUID:
-    return id_of(client, given, "--snapshot", "snapshot")
+def snapshot_of(client: Tickwork, given: str, name: str = "--snapshot") -> UUID:
+    """By its name, or by its id."""
+    return named(client.snapshots.list_snapshots(max_rows=1000), given, name) or id_of(client, given, name, "snapshot")
+
+
+def document_version_of(client: Tickwork, given: str) -> UUID:
+    """The latest version of the document of this name, or a version by its id."""
+    documents = client.passport_documents.list_passport_documents(max_rows=1000)
+    if document := named(documents, given, "--document"):
+        versions = client.passport_documents.list_document_versions(passport_document_id=document, max_rows=1000)
+        return UUID(str(max(versions, key=lambda row: int(row["version"]))["id"]))
+    return id_of(client, given, "--document", "document version")
+
+
+def named(rows: list[Row], given: str, name: str) -> UUID | None:
+    found = [row for row in rows if row["name"] == given]
+    if len(found) > 1:
+        raise InvalidRequest(f"{name}: several are called {given!r}", hint="Give the id of the one you mean.")
+    return UUID(str(found[0]["id"])) if found else None
 
 
 def rules_of(client: Tickwork, given: str, tenant_id: UUID | str | None = None) -> UUID:

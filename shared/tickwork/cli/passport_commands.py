@@ -70,7 +70,7 @@ def create_passport(
 @group.command("compile")
 def compile_passport(
     passport: Passport,
-    snapshot: Annotated[str, typer.Option(help="Id of a sealed snapshot, or its first digits.")],
+    snapshot: Annotated[str, typer.Option(help="Name or id of a sealed snapshot.")],
     rules: Annotated[
         str, typer.Option(help="Id of published rules, or the name of their package.")
     ] = "battery-passport",

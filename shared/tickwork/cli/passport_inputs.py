@@ -9,7 +9,7 @@ import typer
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import print_json, print_rows
-from tickwork.cli.passport_arguments import id_of
+from tickwork.cli.passport_arguments import document_version_of, snapshot_of
 from tickwork.cli.passport_waiting import finished_job
 from tickwork.cli.passports import group
 from tickwork.cli.upload import MAX_BYTES_OVER_HTTP, MAX_FILE_BYTES, check_file
@@ -25,7 +25,11 @@ group.add_typer(snapshots, name="snapshot")
 
 Limit = Annotated[int, typer.Option(min=1, max=1000)]
 Wait = Annotated[float, typer.Option(min=0, help="How many seconds to wait for it.")]
-Snapshot = Annotated[str, typer.Argument(help="As `tickwork passport snapshot list` shows it.", metavar="SNAPSHOT")]
+Snapshot = Annotated[str, typer.Argument(help="Name or id of a snapshot.", metavar="SNAPSHOT")]
+Document = Annotated[
+    str | None,
+    typer.Option(help="All facts of the latest version of this document, by its name; or the id of a version."),
+]
 FactIds = Annotated[list[str] | None, typer.Option("--fact", help="Only this fact; may be repeated.")]
 
 
@@ -88,7 +92,7 @@ def uploaded(client: Tickwork, tenant: str, file: Path) -> Row:
 @group.command("facts")
 def list_facts(
     tenant: Tenant = None,
-    version: Annotated[str | None, typer.Option(help="Only those of this version of a document.")] = None,
+    document: Document = None,
     snapshot: Annotated[str | None, typer.Option(help="Only those of this snapshot.")] = None,
     type: Annotated[str | None, typer.Option(help="Such as material.")] = None,
     limit: Limit = 50,
@@ -99,8 +103,8 @@ def list_facts(
     client = connect.client(database_url)
     rows = client.facts.list_facts(
         client.tenants.find(tenant) if tenant else None,
-        id_of(client, version, "--version", "document version") if version else None,
-        id_of(client, snapshot, "--snapshot", "snapshot") if snapshot else None,
+        document_version_of(client, document) if document else None,
+        snapshot_of(client, snapshot) if snapshot else None,
         type,
         max_rows=limit,
     )
@@ -156,27 +160,35 @@ def create_snapshot(
 @snapshots.command("add")
 def add_to_snapshot(
     snapshot: Snapshot,
-    version: Annotated[str | None, typer.Option(help="All facts of this version of a document.")] = None,
-    fact: FactIds = None,
+    document: Document = None,
+    fact: Document = Annotated[
+    str | None,
+    typer.Option(help="All facts of the latest version of this document, by its name; or the id of a version."),
+]
+FactIds = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Add facts to a snapshot: those of a version of a document, or single ones."""
-    if not version and not fact:
-        raise InvalidRequest("nothing to add", hint="Pass --version or --fact: `tickwork passport facts` lists facts.")
+    if not document and not fact:
+        raise InvalidRequest("nothing to add", hint="Pass --document or --fact: `tickwork passport facts` lists facts.")
     client = connect.client(database_url)
-    id = id_of(client, snapshot, "SNAPSHOT", "snapshot")
-    of_version = id_of(client, version, "--version", "document version") if version else None
+    id = snapshot_of(client, snapshot, "SNAPSHOT")
+    of_version = document_version_of(client, document) if document else None
     say_snapshot(client.snapshots.add_snapshot_items(id, fact or [], of_version), as_json)
 
 
 @snapshots.command("remove")
 def remove_from_snapshot(
-    snapshot: Snapshot, fact: FactIds = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+    snapshot: Snapshot, fact: Document = Annotated[
+    str | None,
+    typer.Option(help="All facts of the latest version of this document, by its name; or the id of a version."),
+]
+FactIds = None, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
     """Take facts out of a snapshot."""
     client = connect.client(database_url)
-    id = id_of(client, snapshot, "SNAPSHOT", "snapshot")
+    id = snapshot_of(client, snapshot, "SNAPSHOT")
     say_snapshot(client.snapshots.remove_snapshot_items(id, fact or []), as_json)
 
 
@@ -184,7 +196,7 @@ def remove_from_snapshot(
 def seal_snapshot(snapshot: Snapshot, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Fix the facts of a snapshot for good, so that passports can be compiled from it."""
     client = connect.client(database_url)
-    say_snapshot(client.snapshots.seal_snapshot(id_of(client, snapshot, "SNAPSHOT", "snapshot")), as_json)
+    say_snapshot(client.snapshots.seal_snapshot(snapshot_of(client, snapshot, "SNAPSHOT")), as_json)
 
 
 def say_snapshot(row: Row, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from tickwork.passports import tree
 from tickwork.passports.canonical import Json, canonical, read_canonical
 from tickwork.passports.exports.view import SEES, Audience
+from tickwork.passports.packages import package
 
 
 @dataclass(frozen=True)
@@ -22,19 +23,9 @@ class Signed:
 
 
 def evidence(version: Signed, audience: Audience) -> bytes:
-    return package(version) if audience == "owner" else bundle(version, audience)
-
-
-def package(version: Signed) -> bytes:
-    """BPC-PACKAGE-1."""
-    return canonical(
-        {
-            "type": "BPC-PACKAGE-1",
-            "payload": read_canonical(version.payload),
-            "proof": read_canonical(version.proof),
-            **signed_receipt(version),
-        }
-    )
+    if audience != "owner":
+        return bundle(version, audience)
+    return package(version.payload, version.proof, version.receipt, version.signature, version.signing_key_public)
 
 
 def bundle(version: Signed, audience: Audience) -> bytes:
