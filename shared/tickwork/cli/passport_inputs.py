@@ -161,11 +161,7 @@ def create_snapshot(
 def add_to_snapshot(
     snapshot: Snapshot,
     document: Document = None,
-    fact: Document = Annotated[
-    str | None,
-    typer.Option(help="All facts of the latest version of this document, by its name; or the id of a version."),
-]
-FactIds = None,
+    fact: FactIds = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -180,11 +176,7 @@ FactIds = None,
 
 @snapshots.command("remove")
 def remove_from_snapshot(
-    snapshot: Snapshot, fact: Document = Annotated[
-    str | None,
-    typer.Option(help="All facts of the latest version of this document, by its name; or the id of a version."),
-]
-FactIds = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+    snapshot: Snapshot, fact: FactIds = None, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
     """Take facts out of a snapshot."""
     client = connect.client(database_url)
