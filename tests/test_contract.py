@@ -30,6 +30,7 @@ from tickwork.client.keys import Keys
 from tickwork.client.metrics import Metrics
 from tickwork.client.passports import Passports
 from tickwork.client.rules import Rules
+from tickwork.client.signing_keys import SigningKeys
 from tickwork.client.workers import Workers
 from tickwork.database.connection import translated
 from tickwork.families.manage import change_jobs
@@ -58,7 +59,7 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 HOMES = (
     *(Queue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
     *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, change_jobs),
-    *(Rules, Passports),
+    *(Rules, Passports, SigningKeys),
 )
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {
