@@ -118,6 +118,10 @@ class Scene(World):
             self.value("select id from public.schedules where tenant_id = %s", tenant),
             key,
             self.value("select id from public.artifacts where tenant_id = %s and job_id is null", tenant),
+            self.value("select id from public.passport_documents where tenant_id = %s", tenant),
+            self.value("select id from public.document_versions where tenant_id = %s", tenant),
+            self.value("select fact_id from public.fact_sources where tenant_id = %s", tenant),
+            self.value("select id from public.snapshots where tenant_id = %s", tenant),
         ]
         return Target(word, tenant, ids, jobs[0]["token"], number, *others)
 
