@@ -25,12 +25,15 @@ from tickwork.client.direct.schedules import Schedules
 from tickwork.client.direct.triggers import Triggers
 from tickwork.client.direct.webhooks import Webhooks
 from tickwork.client.events import Events
+from tickwork.client.facts import Facts
 from tickwork.client.job_options import JobFilter, ListFilter
 from tickwork.client.keys import Keys
 from tickwork.client.metrics import Metrics
+from tickwork.client.passport_documents import PassportDocuments
 from tickwork.client.passports import Passports
 from tickwork.client.rules import Rules
 from tickwork.client.signing_keys import SigningKeys
+from tickwork.client.snapshots import Snapshots
 from tickwork.client.workers import Workers
 from tickwork.database.connection import translated
 from tickwork.families.manage import change_jobs
@@ -45,6 +48,11 @@ SQL = "\n".join(file.read_text() for file in MIGRATIONS)
 CHART = (ROOT / "supabase/README.md").read_text()
 REFERENCE = ROOT / "docs/reference"
 STATUSES = Status.__args__  # type: ignore[attr-defined]
+# Of document versions, snapshots, rules and passports.
+PASSPORT_STATUSES = (
+    *("uploaded", "validated", "rejected", "building", "ready", "sealed", "draft", "published", "retired"),
+    *("compiling", "signed", "active", "superseded", "revoked"),
+)
 
 
 def functions(world: World, schema: str) -> dict[str, list[str]]:
@@ -59,6 +67,7 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 HOMES = (
     *(Queue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
     *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, change_jobs),
+    *(PassportDocuments, Facts, Snapshots),
     *(Rules, Passports, SigningKeys),
 )
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
@@ -122,7 +131,7 @@ def test_the_comment_of_every_public_function_names_its_transition_first(world: 
         name: world.value("select obj_description(%s::regproc, 'pg_proc')", f"public.{name}")
         for name in functions(world, "public")
     }
-    words = "|".join(STATUSES)
+    words = "|".join((*STATUSES, *PASSPORT_STATUSES))
     arrow = re.compile(rf"^((({words})(, | or )?)*( ?)-> ({words}|gone)|Reads |Sets )")
 
     assert {name: comment for name, comment in comments.items() if not arrow.match(comment or "")} == {}

@@ -38,7 +38,7 @@ create table public.document_versions (
     references public.passport_documents (tenant_id, id) on delete cascade,
   constraint document_is_the_tenants_own foreign key (tenant_id, document_id)
     references public.documents (tenant_id, id) on delete cascade,
-  constraint version_is_unique_in_its_document unique (passport_document_id, version),
+  constraint version_is_unique_in_its_document unique (tenant_id, passport_document_id, version),
   constraint sha256_is_64_hex_digits check (sha256 ~ '^[0-9a-f]{64}$'),
   constraint schema_version_is_plain check (schema_version ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$'),
   constraint status_is_known check (status in ('uploaded', 'validated', 'rejected')),
@@ -68,10 +68,10 @@ create table public.facts (
   payload_canonical bytea not null,
   payload_hash bytea not null generated always as (sha256(payload_canonical)) stored,
   source jsonb not null default '{}',
-  confidence double precision,
   confirmed_by uuid,
   confirmed_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
+  confidence double precision,
   constraint document_version_is_the_tenants_own foreign key (tenant_id, document_version_id)
     references public.document_versions (tenant_id, id) on delete cascade,
   constraint fact_is_unique_in_its_tenant unique (tenant_id, fact_type, fact_key, schema_version, payload_hash),

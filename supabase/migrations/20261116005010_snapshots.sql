@@ -4,7 +4,6 @@ create table public.snapshots (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
   name text not null,
-  status text not null default 'building',
   item_count integer not null default 0,
   snapshot_canonical bytea,
   snapshot_hash bytea generated always as (sha256(snapshot_canonical)) stored,
@@ -13,6 +12,7 @@ create table public.snapshots (
   created_by uuid default tickwork.caller_id(),
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
+  status text not null default 'building',
   constraint name_is_1_to_500_characters check (length(name) between 1 and 500),
   constraint status_is_known check (status in ('building', 'ready', 'sealed')),
   constraint items_are_at_most_20000 check (item_count between 0 and 20000),
@@ -45,7 +45,8 @@ create table public.snapshot_items (
 );
 
 comment on table public.snapshot_items is
-  'The facts of a snapshot. Two with the same type and key are a conflict, which build_snapshot and seal_snapshot name.';
+  'The facts of a snapshot. Two with the same type and key are a conflict, which build_snapshot and seal_snapshot '
+  'name.';
 
 create index snapshot_items_of_a_fact on public.snapshot_items (tenant_id, fact_id);
 

@@ -127,8 +127,8 @@ begin
     set
       status = 'rejected',
       -- The message begins with the finer code.
-      error_code = coalesce(substring(jobs.error_message from '^([A-Z][A-Z_]+): '), jobs.error_code),
-      error_message = left(regexp_replace(jobs.error_message, '^[A-Z][A-Z_]+: ', ''), 2000)
+      error_code = coalesce(substring(jobs.error_message from '^([A-Z][A-Z0-9_]+): '), jobs.error_code),
+      error_message = left(regexp_replace(jobs.error_message, '^[A-Z][A-Z0-9_]+: ', ''), 2000)
     from public.jobs
     where document_versions.job_id = any (end_document_versions.job_ids)
       and document_versions.status = 'uploaded'

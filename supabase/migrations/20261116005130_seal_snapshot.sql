@@ -140,7 +140,11 @@ comment on function public.seal_snapshot is
 
 -- Reads
 
-create function public.list_snapshots(tenant_id uuid default null, status text default null, max_rows integer default 50)
+create function public.list_snapshots(
+  tenant_id uuid default null,
+  status text default null,
+  max_rows integer default 50
+)
 returns setof public.snapshots
 language sql
 stable

@@ -47,6 +47,14 @@ class Target(NamedTuple):
     schedule: UUID
     key: UUID
     artifact: UUID
+    passport_document: UUID
+    version: UUID
+    fact: UUID
+    snapshot: UUID
+    sealed: UUID
+    published: UUID
+    passport: UUID
+    passport_version: UUID
 
 
 def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
@@ -57,6 +65,8 @@ def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, st
         **of_limits_and_lists(job),
         **of_documents(target),
         **of_artifacts(target),
+        **of_facts(target),
+        **of_passports(target),
         **of_webhooks_and_calls(target),
         **of_connectors(target),
         **of_schedules(target),
@@ -209,6 +219,35 @@ def of_artifacts(target: Target) -> dict[str, str]:
         "sha256": "0" * 64,
         "mime_type": "text/plain",
         "ref": text(ref),
+    }
+
+
+def of_facts(target: Target) -> dict[str, str]:
+    return {
+        "passport_document_id": str(target.passport_document),
+        "document_version_id": str(target.version),
+        "fact_ids": array(target.fact),
+        "after_fact_id": str(UUID(int=0)),
+        "snapshot_id": str(target.snapshot),
+        "fact_type": "attribute",
+        "schema_version": "1",
+        "field": "name",
+        "unit": "KGM",
+    }
+
+
+def of_passports(target: Target) -> dict[str, str]:
+    return {
+        "rule_package_version_id": str(target.published),
+        "passport_id": str(target.passport),
+        "after_passport_id": NULL,
+        "passport_version_id": str(target.passport_version),
+        "battery_identifier": target.word,
+        "category": "ev",
+        "audience": "public",
+        "access": "public",
+        "paths": NULL,
+        "levels": array("x"),
     }
 
 

@@ -68,6 +68,7 @@ REFUSED = (
     "tickwork.change_some_jobs",
     # They refuse what they are given.
     "tickwork.raise_broken_rule",
+    "tickwork.raise_no_passport",
     "tickwork.check_sealed",
     # Those who try have no key.
     "tickwork.caller_key(",
@@ -95,6 +96,12 @@ ARGUMENTS_OF = {
     "change_alert_rule": {"key": "queue_size", "threshold": "1e6", "closes_at": "0", "severity": "warning"},
     "change_matching_jobs": {"action": "retry", "max_attempts": "1"},
     "change_job_trigger": {"changes": '{"is_enabled": false}'},
+    "list_snapshots": {"status": "building"},
+    "list_passport_versions": {"status": "signed"},
+    "create_passport": {"battery_identifier": "another"},
+    "list_passport_documents": {"kind": "bom"},
+    "map_fact_label": {"kind": "bom"},
+    "create_passport_document": {"kind": "bom"},
     "list_alerts": {"only_open": "false", "max_alerts": "100"},
     "put_step": {"kind": "step"},
     "throughput": {"since": "yesterday", "until": "tomorrow"},

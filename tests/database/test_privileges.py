@@ -72,6 +72,12 @@ MAY_EXECUTE = {
         public.enqueue_jobs tickwork.enqueue_jobs public.pause_jobs public.resume_jobs public.list_holds
         tickwork.pause_jobs tickwork.resume_jobs tickwork.list_holds public.hold_lane public.release_lane
         public.limit_lane tickwork.hold_lane tickwork.release_lane tickwork.limit_lane
+        public.create_passport_document tickwork.create_passport_document public.add_document_version
+        tickwork.add_document_version public.confirm_facts tickwork.confirm_facts public.map_fact_label
+        tickwork.map_fact_label public.create_snapshot tickwork.create_snapshot public.add_snapshot_items
+        tickwork.add_snapshot_items public.remove_snapshot_items tickwork.remove_snapshot_items public.request_build
+        tickwork.request_build public.seal_snapshot tickwork.seal_snapshot public.list_passport_documents
+        public.list_document_versions public.list_facts public.list_fact_mappings public.list_snapshots
         public.emit_event tickwork.emit_event
         public.set_member public.remove_member tickwork.set_member tickwork.remove_member
         public.list_audit public.note_refusal tickwork.note_refusal tickwork.managed_tenants
@@ -111,7 +117,7 @@ MAY_EXECUTE = {
         public.read_held_steps tickwork.read_held_steps public.store_held_step tickwork.store_held_step
         public.open_held_wait tickwork.open_held_wait
         tickwork.keep_secret tickwork.read_secrets public.change_some_jobs tickwork.change_some_jobs
-        tickwork.reported_tenant""",
+        tickwork.reported_tenant tickwork.snapshot_problem""",
 }
 INNER_TABLES = """
     tenants family_types waiting parked awaiting awaited to_check alarms leases taken_keys blocked buckets
@@ -154,6 +160,15 @@ MAY_TOUCH = {
     "public.job_types": "authenticated=r service_role=arw tickwork_owner=arw tickwork_worker=r",
     "public.documents": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
     "public.artifacts": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=arwd",
+    "public.passport_documents": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.document_versions": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=arw",
+    "public.facts": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
+    "public.facts.confidence": "tickwork_worker=w",
+    "public.fact_sources": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
+    "public.fact_mappings": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.snapshots": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.snapshots.status": "tickwork_worker=w",
+    "public.snapshot_items": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.extractions": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
     "public.document_chunks": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=ard",
     "public.extraction_engines": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",

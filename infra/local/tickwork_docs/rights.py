@@ -52,12 +52,16 @@ RIGHTS: dict[tuple[str, ...], str] = {
         list_webhook_deliveries list_connectors list_documents get_document sign_document search_chunks
         list_artifacts sign_artifact list_rules get_rules list_rule_tests
         list_passports get_passport list_passport_versions explain_passport disclose passport_status_list
+        list_passport_documents list_document_versions list_facts list_fact_mappings list_snapshots
         estimate_extraction metrics throughput latency percentiles queue_widgets queue_by_type queue_by_tenant
         find_tenants find_matching_jobs list_errors estimate_start""",
-    ENQUEUE: "enqueue_job enqueue_jobs add_document add_artifact save_rules create_passport",
+    ENQUEUE: """
+        enqueue_job enqueue_jobs add_document add_artifact create_passport_document map_fact_label create_snapshot
+        save_rules create_passport""",
     ADD: """
-        request_extraction correct_document_type request_import request_rule_tests request_compile
-        activate_passport revoke_passport""",
+        request_extraction correct_document_type request_import add_document_version confirm_facts add_snapshot_items
+        remove_snapshot_items request_build seal_snapshot request_rule_tests request_compile activate_passport
+        revoke_passport""",
     MANAGE: """
         cancel_job retry_job reschedule_job bury_job cancel_jobs retry_jobs reschedule_jobs change_matching_jobs
         create_schedule change_schedule pause_schedules resume_schedules run_schedule backfill_schedule delete_schedule

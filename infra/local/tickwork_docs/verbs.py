@@ -57,6 +57,11 @@ GROUPS = {
         *("save_rules", "request_rule_tests", "publish_rules", "retire_rules"),
         *("list_rules", "get_rules", "list_rule_tests"),
     ],
+    "Facts and snapshots": [
+        *("create_passport_document", "list_passport_documents", "add_document_version", "list_document_versions"),
+        *("list_facts", "confirm_facts", "map_fact_label", "list_fact_mappings", "create_snapshot"),
+        *("add_snapshot_items", "remove_snapshot_items", "request_build", "seal_snapshot", "list_snapshots"),
+    ],
     "Imports": ["request_import", "note_changes"],
     "Events and webhooks": [
         *("emit_event", "emit_held_event", "note_delivery", "test_webhook", "redeliver_webhook"),

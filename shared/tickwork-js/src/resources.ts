@@ -107,6 +107,26 @@ export const resourcesOf = (queue: Queue) => ({
     publishRules: queue.row("publish_rules", again),
     retireRules: queue.row("retire_rules"),
   },
+  passportDocuments: {
+    listPassportDocuments: queue.rows("list_passport_documents"),
+    createPassportDocument: queue.row("create_passport_document"),
+    listDocumentVersions: queue.rows("list_document_versions"),
+    addDocumentVersion: queue.row("add_document_version"),
+  },
+  facts: {
+    listFacts: queue.rows("list_facts"),
+    confirmFacts: queue.rows("confirm_facts", again),
+    listFactMappings: queue.rows("list_fact_mappings"),
+    mapFactLabel: queue.row("map_fact_label", again),
+  },
+  snapshots: {
+    listSnapshots: queue.rows("list_snapshots"),
+    createSnapshot: queue.row("create_snapshot"),
+    addSnapshotItems: queue.row("add_snapshot_items", again),
+    removeSnapshotItems: queue.row("remove_snapshot_items", again),
+    requestBuild: queue.row("request_build", again),
+    sealSnapshot: queue.row("seal_snapshot"),
+  },
   connectors: {
     listConnectors: queue.rows("list_connectors"),
     createConnector: queue.row("create_connector"),

@@ -8,10 +8,14 @@ from typing import Literal
 from tickwork.passports.reading import Refused, exact_number, shown
 
 Notation = Literal["point", "comma"]
-PLAIN = re.compile(r"[+-]?\d{1,50}(?:[eE][+-]?\d{1,3})?")
-POINT = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,50})?\.\d{1,50}(?:[eE][+-]?\d{1,3})?|[+-]?\d{1,3}(?:,\d{3})+")
-COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d{1,50})?,\d{1,50}(?:[eE][+-]?\d{1,3})?|[+-]?\d{1,3}(?:\.\d{3})+")
-BLANKS = re.compile(r"(?<=\d)[ \u00a0\u202f'’](?=\d{3})")
+PLAIN = re.compile(r"[+-]?[0-9]{1,50}(?:[eE][+-]?[0-9]{1,3})?")
+POINT = re.compile(
+    r"[+-]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,50})?\.[0-9]{1,50}(?:[eE][+-]?[0-9]{1,3})?|[+-]?[0-9]{1,3}(?:,[0-9]{3})+"
+)
+COMMA = re.compile(
+    r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,50})?,[0-9]{1,50}(?:[eE][+-]?[0-9]{1,3})?|[+-]?[0-9]{1,3}(?:\.[0-9]{3})+"
+)
+BLANKS = re.compile(r"(?<=[0-9])[ \u00a0\u202f'’](?=[0-9]{3})")
 
 
 def notation_of(column: str, cells: Iterable[str]) -> Notation:

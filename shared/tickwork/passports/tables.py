@@ -162,7 +162,9 @@ def value_of(cell: Cell, column: Column, is_attribute: bool) -> Any:
         return None
     if is_attribute and field == "value":
         return (
-            text if isinstance(cell, str) and not re.fullmatch(r"[+-]?\d+(\.\d+)?", text) else number_of(text, "point")
+            text
+            if isinstance(cell, str) and not re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", text)
+            else number_of(text, "point")
         )
     if field in NUMBERS:
         return number_of(text, "point" if isinstance(cell, float) else column.notation)

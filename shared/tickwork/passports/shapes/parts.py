@@ -12,7 +12,7 @@ from tickwork.passports.reading import Refused, shown
 from tickwork.passports.units import unit_of
 
 WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
-A_NUMBER = re.compile(r"[+-]?\d{1,50}(\.\d{1,50})?([eE][+-]?\d{1,3})?")
+A_NUMBER = re.compile(r"[+-]?[0-9]{1,50}(\.[0-9]{1,50})?([eE][+-]?[0-9]{1,3})?")
 
 
 def objects(value: Any, name: str) -> list[dict[str, Any]]:
