@@ -6,8 +6,11 @@ value by its type; for anything else the test fails, and wants a line here.
 """
 
 import json
+from base64 import b64encode
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
+
+from tickwork.passports.signatures import key_id
 
 # Stands for null: what is missing here is looked for elsewhere.
 NULL = ""
@@ -248,6 +251,18 @@ def of_passports(target: Target) -> dict[str, str]:
         "access": "public",
         "paths": NULL,
         "levels": array("x"),
+        **of_signing_keys(),
+    }
+
+
+def of_signing_keys() -> dict[str, str]:
+    key = bytes(32)
+    return {
+        "signing_key_id": key_id(key),
+        "public_key": b64encode(key).decode(),
+        "base64": "AAAA",
+        "ended_at": "2027-01-01",
+        "revoked_at": "2027-01-01",
     }
 
 

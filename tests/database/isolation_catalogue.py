@@ -26,6 +26,7 @@ TENANT_OF = {
     "tickwork.metric_kinds": None,
     "public.alert_rules": None,
     "public.alerts": None,
+    "public.signing_keys": None,
     "tickwork.platform_tenant": None,
     "tickwork.early_figures": "(happening).tenant_id",
     "tickwork.open_jobs": "(select jobs.tenant_id from public.jobs where jobs.id = job_id)",
@@ -37,6 +38,8 @@ READ_BY_ALL = (
     ("public.job_types", "select"),
     ("public.list_job_types()", "rpc"),
     ("public.extraction_engines", "select"),
+    ("public.signing_keys", "select"),
+    ("public.list_signing_keys()", "rpc"),
     ("tickwork.schema_versions", "select"),
 )
 # It holds nothing that could be known from elsewhere.
@@ -97,6 +100,7 @@ ARGUMENTS_OF = {
     "change_matching_jobs": {"action": "retry", "max_attempts": "1"},
     "change_job_trigger": {"changes": '{"is_enabled": false}'},
     "list_snapshots": {"status": "building"},
+    "end_signing_key": {"status": "retired"},
     "list_passport_versions": {"status": "signed"},
     "create_passport": {"battery_identifier": "another"},
     "list_passport_documents": {"kind": "bom"},

@@ -1,6 +1,7 @@
 """Two tenants with rows in every table, for the matrix of test_isolation.py. A new table gets its rows here."""
 
 import json
+from base64 import b64encode
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
@@ -225,6 +226,17 @@ def populate_documents(world: World, tenant: UUID, word: str) -> None:
     )
     world.run("insert into document_types (tenant_id, key, label) values (%s, %s, 'own')", tenant, f"own_{word}")
     world.run("select correct_document_type(%s, %s)", document, f"own_{word}")
+
+    populate_signatures(world, tenant, word)
+
+
+def populate_signatures(world: World, tenant: UUID, word: str) -> None:
+    """The status list of the tenant, signed by a key that is everybody's."""
+    key = world.value("select id from register_signing_key(%s, 'alpha beta')", b64encode(bytes(32)).decode())
+    world.run(
+        "insert into passport_status_lists (tenant_id, document, as_of, signing_key_id) values (%s, %s, now(), %s)",
+        *(tenant, json.dumps({"of": word}), key),
+    )
 
 
 def populate_facts(world: World, tenant: UUID, word: str) -> None:
