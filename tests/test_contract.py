@@ -32,6 +32,7 @@ from tickwork.client.metrics import Metrics
 from tickwork.client.passport_documents import PassportDocuments
 from tickwork.client.passports import Passports
 from tickwork.client.rules import Rules
+from tickwork.client.signing_keys import SigningKeys
 from tickwork.client.snapshots import Snapshots
 from tickwork.client.workers import Workers
 from tickwork.database.connection import translated
@@ -67,7 +68,7 @@ HOMES = (
     *(Queue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
     *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, change_jobs),
     *(PassportDocuments, Facts, Snapshots),
-    *(Rules, Passports),
+    *(Rules, Passports, SigningKeys),
 )
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.
 NO_FUNCTION = {

@@ -68,10 +68,10 @@ create table public.facts (
   payload_canonical bytea not null,
   payload_hash bytea not null generated always as (sha256(payload_canonical)) stored,
   source jsonb not null default '{}',
-  confidence double precision,
   confirmed_by uuid,
   confirmed_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
+  confidence double precision,
   constraint document_version_is_the_tenants_own foreign key (tenant_id, document_version_id)
     references public.document_versions (tenant_id, id) on delete cascade,
   constraint fact_is_unique_in_its_tenant unique (tenant_id, fact_type, fact_key, schema_version, payload_hash),

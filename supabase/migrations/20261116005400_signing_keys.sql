@@ -20,7 +20,7 @@ create table public.signing_keys (
 
 comment on table public.signing_keys is
   'The public keys that sign passports, for every tenant. sign_passport signs with active ones only.';
-comment on column public.signing_keys.id is 'The RFC 7638 thumbprint of the key: its own hash, so it cannot be another''s.';
+comment on column public.signing_keys.id is 'The RFC 7638 thumbprint: a hash of the key, so it cannot be another''s.';
 comment on column public.signing_keys.name is 'For people.';
 comment on column public.signing_keys.public_key is 'An Ed25519 key, 32 bytes in base64.';
 comment on column public.signing_keys.retired_at is 'It verifies what was issued before.';
@@ -178,14 +178,14 @@ begin atomic
 end;
 
 comment on function public.register_signing_key is
-  '-> active. Lets sign_passport sign with the private half of this key, an Ed25519 key of 32 bytes in base64. For '
+  'Sets a key active: sign_passport may sign with its private half. It is an Ed25519 key of 32 bytes in base64. For '
   'platform admins and the service: a worker that could add a key could sign anything. Raises TWADM, TWARG, TWSTA.';
 comment on function public.retire_signing_key is
-  'active -> retired. Nothing more is signed with the key; what it signed stays valid. For platform admins and the '
-  'service. Raises TWADM, TWSTA.';
+  'Sets an active key retired: nothing more is signed with it, and what it signed stays valid. For platform admins '
+  'and the service. Raises TWADM, TWSTA.';
 comment on function public.revoke_signing_key is
-  'active -> revoked. What was issued from revoked_at on, by default from now on, is no longer to be trusted. Also for '
-  'retired keys, and again with an earlier time. For platform admins and the service. Raises TWADM, TWSTA.';
+  'Sets a key revoked: what was issued from revoked_at on, by default from now on, is no longer to be trusted. Again '
+  'with an earlier time, it moves back. For platform admins and the service. Raises TWADM, TWSTA.';
 comment on function public.list_signing_keys is
   'Reads the public keys that sign passports, the newest first: what verifiers need to know.';
 

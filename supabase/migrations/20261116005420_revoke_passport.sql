@@ -46,7 +46,7 @@ volatile
 return tickwork.revoke_passport(passport_version_id, reason);
 
 comment on function public.revoke_passport is
-  'signed -> revoked. Also for active and superseded versions. Nothing takes it back; the passport can get a new '
-  'version. Emits passport.revoked, and has the status list signed again. Raises TWPAS, TWARG, TWSTA, TWENQ, TWAUT.';
+  'Sets a signed, active or superseded version revoked, for good; the passport can get a new version. Emits '
+  'passport.revoked, and has the status list signed again. Raises TWPAS, TWARG, TWSTA, TWENQ, TWAUT.';
 
 select tickwork.open_verbs('authenticated, service_role', array['revoke_passport']);

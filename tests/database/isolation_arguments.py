@@ -6,8 +6,11 @@ value by its type; for anything else the test fails, and wants a line here.
 """
 
 import json
+from base64 import b64encode
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
+
+from tickwork.passports.signatures import key_id
 
 # Stands for null: what is missing here is looked for elsewhere.
 NULL = ""
@@ -47,8 +50,12 @@ class Target(NamedTuple):
     schedule: UUID
     key: UUID
     artifact: UUID
+    passport_document: UUID
+    version: UUID
+    fact: UUID
     snapshot: UUID
-    rules: UUID
+    sealed: UUID
+    published: UUID
     passport: UUID
     passport_version: UUID
 
@@ -61,6 +68,7 @@ def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, st
         **of_limits_and_lists(job),
         **of_documents(target),
         **of_artifacts(target),
+        **of_facts(target),
         **of_passports(target),
         **of_webhooks_and_calls(target),
         **of_connectors(target),
@@ -217,10 +225,23 @@ def of_artifacts(target: Target) -> dict[str, str]:
     }
 
 
+def of_facts(target: Target) -> dict[str, str]:
+    return {
+        "passport_document_id": str(target.passport_document),
+        "document_version_id": str(target.version),
+        "fact_ids": array(target.fact),
+        "after_fact_id": str(UUID(int=0)),
+        "snapshot_id": str(target.snapshot),
+        "fact_type": "attribute",
+        "schema_version": "1",
+        "field": "name",
+        "unit": "KGM",
+    }
+
+
 def of_passports(target: Target) -> dict[str, str]:
     return {
-        "snapshot_id": str(target.snapshot),
-        "rule_package_version_id": str(target.rules),
+        "rule_package_version_id": str(target.published),
         "passport_id": str(target.passport),
         "after_passport_id": NULL,
         "passport_version_id": str(target.passport_version),
@@ -230,6 +251,18 @@ def of_passports(target: Target) -> dict[str, str]:
         "access": "public",
         "paths": NULL,
         "levels": array("x"),
+        **of_signing_keys(),
+    }
+
+
+def of_signing_keys() -> dict[str, str]:
+    key = bytes(32)
+    return {
+        "signing_key_id": key_id(key),
+        "public_key": b64encode(key).decode(),
+        "base64": "AAAA",
+        "ended_at": "2027-01-01",
+        "revoked_at": "2027-01-01",
     }
 
 

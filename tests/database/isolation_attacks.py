@@ -104,7 +104,11 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     # A chunk belongs to the document of its extraction.
     of = target.document if name == "public.document_chunks" else target.spare
     row |= {"document_id": str(of), "event_id": str(target.event)}
+    spare = "select id from public.facts where tenant_id = %s and fact_key like '%%_to_spare'"
+    row |= {"fact_key": "a key", "version": 99, "fact_id": str(scene.value(spare, target.tenant))}
     row |= {"vault_path": f"tenant/{target.tenant}/{uuid4()}"}
+    if name == "public.passport_versions":
+        row |= {"number": 99, "compiler_build_id": "another", "status": "signed"}
     names = {"public.jobs": CLIENT_COLUMNS, "public.documents": DOCUMENT_COLUMNS}.get(name, ", ".join(columns))
     copy = f"select {names} from jsonb_populate_record(null::{name}, %(row)s)"
     yield Attack(
@@ -125,6 +129,9 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
         # Where it settles and claims, it finds nothing to claim: a claim may touch every tenant.
         argument.values["family"] = "none"
     argument.values |= ARGUMENTS_OF.get(name.rpartition(".")[2], {})
+    if name.endswith(("request_compile", "check_compilable")):
+        argument.values["snapshot_id"] = str(target.sealed)
+        argument.values["rule_package_version_id"] = str(target.published)
     if name.endswith("cancel_jobs"):
         argument.values["status"] = "queued"
     if name.endswith(("change_jobs", "change_matching")):

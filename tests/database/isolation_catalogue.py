@@ -26,6 +26,7 @@ TENANT_OF = {
     "tickwork.metric_kinds": None,
     "public.alert_rules": None,
     "public.alerts": None,
+    "public.signing_keys": None,
     "tickwork.platform_tenant": None,
     "tickwork.early_figures": "(happening).tenant_id",
     "tickwork.open_jobs": "(select jobs.tenant_id from public.jobs where jobs.id = job_id)",
@@ -37,6 +38,8 @@ READ_BY_ALL = (
     ("public.job_types", "select"),
     ("public.list_job_types()", "rpc"),
     ("public.extraction_engines", "select"),
+    ("public.signing_keys", "select"),
+    ("public.list_signing_keys()", "rpc"),
     ("tickwork.schema_versions", "select"),
 )
 # It holds nothing that could be known from elsewhere.
@@ -68,6 +71,7 @@ REFUSED = (
     "tickwork.change_some_jobs",
     # They refuse what they are given.
     "tickwork.raise_broken_rule",
+    "tickwork.raise_no_passport",
     "tickwork.check_sealed",
     # Those who try have no key.
     "tickwork.caller_key(",
@@ -95,6 +99,13 @@ ARGUMENTS_OF = {
     "change_alert_rule": {"key": "queue_size", "threshold": "1e6", "closes_at": "0", "severity": "warning"},
     "change_matching_jobs": {"action": "retry", "max_attempts": "1"},
     "change_job_trigger": {"changes": '{"is_enabled": false}'},
+    "list_snapshots": {"status": "building"},
+    "end_signing_key": {"status": "retired"},
+    "list_passport_versions": {"status": "signed"},
+    "create_passport": {"battery_identifier": "another"},
+    "list_passport_documents": {"kind": "bom"},
+    "map_fact_label": {"kind": "bom"},
+    "create_passport_document": {"kind": "bom"},
     "list_alerts": {"only_open": "false", "max_alerts": "100"},
     "put_step": {"kind": "step"},
     "throughput": {"since": "yesterday", "until": "tomorrow"},

@@ -1,6 +1,7 @@
 """Two tenants with rows in every table, for the matrix of test_isolation.py. A new table gets its rows here."""
 
 import json
+from base64 import b64encode
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
@@ -97,6 +98,7 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
         world.run(ended, status, job.id)
     world.job(type, tenant, **keys)
     populate_documents(world, tenant, word)
+    populate_facts(world, tenant, word)
     populate_secrets(world, tenant, word)
     world.service.artifacts.add_artifact(tenant, 1, "0" * 64, word)
     populate_passports(world, tenant, word)
@@ -224,6 +226,47 @@ def populate_documents(world: World, tenant: UUID, word: str) -> None:
     )
     world.run("insert into document_types (tenant_id, key, label) values (%s, %s, 'own')", tenant, f"own_{word}")
     world.run("select correct_document_type(%s, %s)", document, f"own_{word}")
+
+    populate_signatures(world, tenant, word)
+
+
+def populate_signatures(world: World, tenant: UUID, word: str) -> None:
+    """The status list of the tenant, signed by a key that is everybody's."""
+    key = world.value("select id from register_signing_key(%s, 'alpha beta')", b64encode(bytes(32)).decode())
+    world.run(
+        "insert into passport_status_lists (tenant_id, document, as_of, signing_key_id) values (%s, %s, now(), %s)",
+        *(tenant, json.dumps({"of": word}), key),
+    )
+
+
+def populate_facts(world: World, tenant: UUID, word: str) -> None:
+    """One fact of a document, in a snapshot, and one to spare."""
+    world.run("select map_fact_label(%s, 'bom', %s, 'name')", tenant, word)
+    document = world.value("select id from create_passport_document(%s, %s, 'bom')", tenant, word)
+    version = world.value(
+        "insert into document_versions (tenant_id, passport_document_id, version, document_id, status, fact_count) "
+        "select tenant_id, %s, 1, id, 'validated', 1 from documents where tenant_id = %s and name = %s returning id",
+        document,
+        tenant,
+        word,
+    )
+    for key in (word, f"{word}_to_spare"):
+        fact = world.value(
+            "insert into facts (tenant_id, document_version_id, fact_type, fact_key, schema_version, payload, "
+            "payload_canonical) values (%s, %s, 'attribute', %s, '1', '{}', '{}') returning id",
+            tenant,
+            version,
+            key,
+        )
+        if key == word:
+            world.run(
+                "insert into fact_sources (fact_id, document_version_id, tenant_id) values (%s, %s, %s)",
+                fact,
+                version,
+                tenant,
+            )
+    snapshot = world.value("select id from create_snapshot(%s, %s)", tenant, word)
+    world.run("select add_snapshot_items(%s, document_version_id => %s)", snapshot, version)
 
 
 def populate_webhooks(world: World, tenant: UUID, word: str) -> None:

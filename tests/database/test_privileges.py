@@ -52,7 +52,9 @@ MAY_EXECUTE = {
         public.create_passport tickwork.create_passport public.request_compile tickwork.request_compile
         public.activate_passport tickwork.activate_passport public.disclose tickwork.disclose
         public.explain_passport tickwork.explain_passport public.list_passports public.get_passport
-        public.list_passport_versions
+        public.list_passport_versions public.revoke_passport tickwork.revoke_passport public.passport_status_list
+        public.list_signing_keys public.register_signing_key tickwork.register_signing_key
+        public.retire_signing_key public.revoke_signing_key tickwork.end_signing_key
         public.save_rules tickwork.save_rules public.request_rule_tests tickwork.request_rule_tests
         public.publish_rules tickwork.publish_rules public.retire_rules tickwork.retire_rules
         public.list_rules public.get_rules public.list_rule_tests
@@ -179,6 +181,8 @@ MAY_TOUCH = {
     "public.passports.salt_commitment": "tickwork_worker=w",
     "public.passport_versions": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
     **{f"public.passport_versions.{column}": "tickwork_worker=w" for column in SIGNED_COLUMNS.split(", ")},
+    "public.passport_status_lists": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=arw",
+    "public.signing_keys": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.passport_overview": "authenticated=r service_role=r tickwork_owner=r",
     "public.passport_version_overview": "authenticated=r service_role=r tickwork_owner=r",
     "public.rule_packages": "authenticated=r service_role=arwd tickwork_owner=ar tickwork_worker=r",

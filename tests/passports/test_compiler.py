@@ -151,7 +151,7 @@ def test_facts_whose_keys_read_alike_have_salts_of_their_own() -> None:
 
 def test_two_facts_for_one_key_are_a_conflict() -> None:
     with pytest.raises(CompileRefused, match="FACT_CONFLICT") as refusal:
-        compile_passport(inputs(facts=[*FACTS, FACTS[0]]))
+        compile_passport(inputs(facts=[*FACTS, *(Fact("note", "a", "1", {"text": text}) for text in "bc")]))
 
     assert refusal.value.code == "COMPILE_ERROR"
     assert [each.code for each in refusal.value.findings] == ["FACT_CONFLICT"]

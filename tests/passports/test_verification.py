@@ -1,5 +1,6 @@
 """Verification: every attack is refused by the check that is named for it, by three implementations and by openssl."""
 
+import io
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pypdf import PdfWriter
 
 from tests.passports.attacks import BUNDLE, UNREADABLE, attacks
 from tests.passports.sample import KEY, OTHER_KEY, PASSPORT, SECOND
@@ -255,3 +257,32 @@ def test_a_status_list_of_an_unknown_key_or_that_was_changed_is_refused() -> Non
 
     for bad in (StatusList.read(emptied), foreign, replace(honest, document={**honest.document, "proof": None})):
         assert outcomes(verified(PASSPORT.package, status_list=bad))["status"] == "failed"
+
+
+def pdf(*attached: bytes) -> bytes:
+    writer = PdfWriter()
+    writer.add_blank_page(100, 100)
+    for number, content in enumerate(attached):
+        writer.add_attachment(f"{number}.json", content)
+    file = io.BytesIO()
+    writer.write(file)
+    return file.getvalue()
+
+
+def test_a_pdf_verifies_by_what_is_attached_to_it() -> None:
+    assert verified(pdf(PASSPORT.receipt.canonical(), PASSPORT.package)).is_valid
+    assert not verified(pdf(PASSPORT.package.replace(b"94.5", b"95.5"))).is_valid
+
+
+@pytest.mark.parametrize(
+    "attached", [(), (b"{}",), (PASSPORT.package, SECOND.package), (pdf(PASSPORT.package),)], ids=["0", "1", "2", "pdf"]
+)
+def test_a_pdf_without_exactly_one_passport_is_refused(attached: tuple[bytes, ...]) -> None:
+    with pytest.raises(FileRefused, match="passports attached instead of one"):
+        read_passport(pdf(*attached))
+
+
+@pytest.mark.parametrize("data", [b"%PDF-1.7", b"%PDF-1.7\n%%EOF", pdf(PASSPORT.package)[:500]])
+def test_a_broken_pdf_is_refused(data: bytes) -> None:
+    with pytest.raises(FileRefused):
+        read_passport(data)

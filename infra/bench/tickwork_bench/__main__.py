@@ -27,6 +27,7 @@ from tickwork_bench.invoke import INVOKE
 from tickwork_bench.latency import LATENCY
 from tickwork_bench.measure import Bench, Measurement, Result
 from tickwork_bench.pages import PAGES_READ
+from tickwork_bench.passports import PASSPORTS
 from tickwork_bench.picture import draw
 from tickwork_bench.place import running_place
 from tickwork_bench.report import save, show
@@ -55,6 +56,7 @@ MEASUREMENTS = (
     PAGES_READ,
     CHUNKS,
     SEARCH_TIME,
+    PASSPORTS,
     COMPILING,
 )
 

@@ -50,7 +50,9 @@ GROUPS = {
     "Artifacts": ["add_artifact", "list_artifacts", "sign_artifact"],
     "Passports": [
         *("create_passport", "request_compile", "activate_passport", "disclose", "explain_passport"),
-        *("list_passports", "get_passport", "list_passport_versions", "request_export", "list_exports"),
+        *("list_passports", "get_passport", "list_passport_versions", "revoke_passport", "passport_status_list"),
+        *("list_signing_keys", "register_signing_key", "retire_signing_key", "revoke_signing_key"),
+        *("request_export", "list_exports"),
     ],
     "Rules": [
         *("save_rules", "request_rule_tests", "publish_rules", "retire_rules"),

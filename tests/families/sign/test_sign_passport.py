@@ -9,64 +9,15 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.world import World
-from tests.world.passports import HANDLERS as COMPILING
-from tests.world.passports import ISSUED_AT, Maker
-from tickwork.families.passport.generate_qr import GENERATE_QR
-from tickwork.families.sign import sign_passport
-from tickwork.families.sign.sign_passport import SIGN_PASSPORT
-from tickwork.families.sign.sign_status_list import SIGN_STATUS_LIST
-from tickwork.jobs.handler import Handlers
-from tickwork.jobs.rows import Job
+from tests.world.passports import ISSUED_AT
+from tests.world.signing import KEY, NEXT_KEY, TRUST, Signer
+from tickwork.passports.data_integrity import proof_verifies
 from tickwork.passports.exports.json_ld import json_ld
-from tickwork.passports.packages import package, read_json, read_passport
+from tickwork.passports.packages import read_json, read_passport
 from tickwork.passports.qr import PassportQr
 from tickwork.passports.signatures import SigningKey
 from tickwork.passports.status_list import StatusList
-from tickwork.passports.trust import Trust
 from tickwork.passports.verification import Evidence, verify
-from tickwork.runtime.deadline import Deadline
-from tickwork.runtime.work import work
-
-KEY, NEXT_KEY = SigningKey(bytes(range(32))), SigningKey(bytes(range(1, 33)))
-TRUST = Trust(pinned=frozenset({KEY.id, NEXT_KEY.id}))
-SIGNING = {"sign_passport": SIGN_PASSPORT, "sign_status_list": SIGN_STATUS_LIST}
-DRAWING = {**COMPILING, "generate_qr": GENERATE_QR}
-
-
-class Signer(Maker):
-    """A maker whose passports are signed."""
-
-    def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        super().__init__(world, monkeypatch)
-        self.monkeypatch = monkeypatch
-        self.configure(KEY)
-        self.register(KEY)
-
-    def configure(self, *keys: SigningKey) -> None:
-        self.monkeypatch.setenv("TICKWORK_SIGNING_KEY", ",".join(b64encode(key.secret).decode() for key in keys))
-
-    def register(self, key: SigningKey) -> None:
-        self.world.run("select register_signing_key(%s, 'test')", b64encode(key.public).decode())
-
-    def work(self, family: str = "passport", handlers: Handlers = COMPILING) -> None:
-        work(self.world.queue, family, handlers, Deadline(60, 100))
-
-    def finish(self) -> None:
-        """Signs, draws and lists whatever waits for it."""
-        self.work("sign", SIGNING)
-        self.work("passport", DRAWING)
-
-    def jobs(self, type: str) -> list[Job]:
-        rows = self.world.rows("select * from jobs where type = %s order by created_at", type)
-        return [Job(**row) for row in rows]
-
-    def row(self, version: UUID) -> dict[str, Any]:
-        return self.world.row("select * from passport_versions where id = %s", version)
-
-    def sign_job(self, version: UUID) -> Job:
-        job = self.world.job("sign_passport", self.tenant, payload={"passport_version_id": str(version)})
-        self.work("sign", SIGNING)
-        return self.world.reload(job)
 
 
 @pytest.fixture
@@ -85,11 +36,8 @@ def test_a_compiled_version_is_signed_and_drawn_in_one_chain_that_verifies(signe
     assert {
         job.correlation_id for type in ("compile_passport", "sign_passport", "generate_qr") for job in signer.jobs(type)
     } == {signer.jobs("compile_passport")[0].correlation_id}
-    parts = (row["payload_canonical"], row["proof_canonical"], row["receipt_canonical"])
-    file = package(*parts, row["signature"], row["signing_key_public"])
-    verdict = verify(
-        read_passport(file), Evidence(TRUST, qr=PassportQr.read(row["qr_payload"]), as_of=row["issued_at"])
-    )
+    evidence = Evidence(TRUST, qr=PassportQr.read(row["qr_payload"]), as_of=row["issued_at"])
+    verdict = verify(read_passport(signer.package(version)), evidence)
     assert verdict.is_valid, verdict.checks
 
 
@@ -100,7 +48,7 @@ def test_the_public_view_has_a_proof_of_its_own(signer: Signer) -> None:
 
     document: Any = read_json(json_ld(row["payload_canonical"], row["receipt_canonical"], row["credential_proof"]))
 
-    assert sign_passport.proof_verifies(document, KEY.public)
+    assert proof_verifies(document, KEY.public)
     assert (document["proof"]["created"], document["validFrom"]) == (ISSUED_AT, ISSUED_AT)
 
 
