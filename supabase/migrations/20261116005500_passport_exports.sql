@@ -15,7 +15,7 @@ create table public.passport_exports (
   updated_at timestamptz not null default clock_timestamp(),
   constraint passport_version_is_the_tenants_own foreign key (tenant_id, passport_version_id)
     references public.passport_versions (tenant_id, id) on delete cascade,
-  constraint what_is_exported_is_exported_once unique (passport_version_id, format, template, audience),
+  constraint what_is_exported_is_exported_once unique (tenant_id, passport_version_id, format, template, audience),
   constraint format_is_known check (format in ('pdf', 'json_ld', 'xml')),
   constraint template_is_a_word check (template ~ '^[a-z][a-z0-9_-]{0,99}$'),
   constraint audience_is_known check (audience in ('public', 'legitimate_interest', 'authorities', 'owner')),
@@ -34,8 +34,6 @@ comment on column public.passport_exports.audience is
   'Who it may be given to: public, legitimate_interest, authorities, or only its owner.';
 comment on column public.passport_exports.sha256 is 'Of the file.';
 comment on column public.passport_exports.job_id is 'The job that wrote it last.';
-
-create index passport_exports_of_their_version on public.passport_exports (tenant_id, passport_version_id);
 
 create trigger note_update before update on public.passport_exports
 for each row execute function tickwork.note_update();

@@ -163,6 +163,12 @@ def populate_passports(world: World, tenant: UUID, word: str) -> None:
             *(tenant, passport, snapshot, rules, number, word.encode(), word.encode(), proof.encode()),
             *(f"{word} {number}", status, bytes(64), word, bytes(32), word),
         )
+    world.run(
+        "insert into passport_exports (tenant_id, passport_version_id, format, template, audience, vault_path, sha256, "
+        "size) select tenant_id, id, 'xml', 'standard', 'public', format('tenant/%%s/derived/passports/%%s/%%s.xml', "
+        "tenant_id, id, repeat('0', 64)), repeat('0', 64), 1 from passport_versions where tenant_id = %s",
+        tenant,
+    )
 
 
 def populate_secrets(world: World, tenant: UUID, word: str) -> None:

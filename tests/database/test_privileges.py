@@ -53,6 +53,7 @@ MAY_EXECUTE = {
         public.activate_passport tickwork.activate_passport public.disclose tickwork.disclose
         public.explain_passport tickwork.explain_passport public.list_passports public.get_passport
         public.list_passport_versions public.revoke_passport tickwork.revoke_passport public.passport_status_list
+        public.request_export tickwork.request_export public.list_exports
         public.list_signing_keys public.register_signing_key tickwork.register_signing_key
         public.retire_signing_key public.revoke_signing_key tickwork.end_signing_key
         public.save_rules tickwork.save_rules public.request_rule_tests tickwork.request_rule_tests
@@ -181,6 +182,11 @@ MAY_TOUCH = {
     "public.passports.salt_commitment": "tickwork_worker=w",
     "public.passport_versions": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
     **{f"public.passport_versions.{column}": "tickwork_worker=w" for column in SIGNED_COLUMNS.split(", ")},
+    "public.passport_exports": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
+    **{
+        f"public.passport_exports.{column}": "tickwork_worker=w"
+        for column in ("vault_path", "sha256", "size", "job_id")
+    },
     "public.passport_status_lists": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=arw",
     "public.signing_keys": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.passport_overview": "authenticated=r service_role=r tickwork_owner=r",

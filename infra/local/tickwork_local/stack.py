@@ -120,12 +120,13 @@ def running_stack(
             "TICKWORK_SECRET_KEY": os.environ.get("TICKWORK_SECRET_KEY") or own_secret_key(home),
             **{name: os.environ.get(name) or value for name, value in own_outbound().items()},
         }
-        urls = cleanup.enter_context(Functions(without(functions, SIGN), settings, home / "logs", say)).urls
-        if SIGN in functions:
-            # Nobody else gets the key.
+        # Only that function gets the key.
+        signing = {name: function for name, function in functions.items() if name == SIGN}
+        others = {name: function for name, function in functions.items() if name != SIGN}
+        urls = cleanup.enter_context(Functions(others, settings, home / "logs", say)).urls
+        if signing:
             of_sign = {**settings, **own_signing_key(home, database.url)}
-            signing = Functions({SIGN: functions[SIGN]}, of_sign, home / "logs", say)
-            urls = {**urls, **cleanup.enter_context(signing).urls}
+            urls.update(cleanup.enter_context(Functions(signing, of_sign, home / "logs", say)).urls)
         served: Mapping[str, str] = {}
         if supabase:
             log = home / "logs" / "supabase.log"
@@ -143,10 +144,6 @@ def running_stack(
             cleanup.enter_context(WatchedMigrations(folder, partial(database.bring_up_to_date, project), say))
         write_state(stack)
         yield stack
-
-
-def without(functions: Mapping[str, Function], family: str) -> dict[str, Function]:
-    return {name: function for name, function in functions.items() if name != family}
 
 
 def write_state(stack: Stack) -> None:

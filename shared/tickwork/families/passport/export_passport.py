@@ -129,7 +129,7 @@ STORE_EXPORT = """
     from public.passport_versions
     where id = %(passport_version_id)s
       and status = any (%(exported)s)
-    on conflict (passport_version_id, format, template, audience) do update
+    on conflict (tenant_id, passport_version_id, format, template, audience) do update
     set
       vault_path = excluded.vault_path,
       sha256 = excluded.sha256,
