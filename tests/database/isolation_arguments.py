@@ -47,6 +47,7 @@ class Target(NamedTuple):
     schedule: UUID
     key: UUID
     artifact: UUID
+    rules: UUID
 
 
 def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
@@ -57,6 +58,7 @@ def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, st
         **of_limits_and_lists(job),
         **of_documents(target),
         **of_artifacts(target),
+        **of_rules(target),
         **of_webhooks_and_calls(target),
         **of_connectors(target),
         **of_schedules(target),
@@ -209,6 +211,17 @@ def of_artifacts(target: Target) -> dict[str, str]:
         "sha256": "0" * 64,
         "mime_type": "text/plain",
         "ref": text(ref),
+    }
+
+
+def of_rules(target: Target) -> dict[str, str]:
+    return {
+        "rule_package_version_id": str(target.rules),
+        "package": f"rules {target.word}",
+        "version": "1",
+        "dsl_source": text({"of": target.word}),
+        "tests_source": "{}",
+        "seed": NULL,
     }
 
 

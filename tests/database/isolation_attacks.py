@@ -96,6 +96,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
         "worker_id": "another worker",
         "code_hash": "another hash",
     }
+    keys |= {"version": "2", **({"name": "a name"} if name == "public.rule_packages" else {})}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": "new"}
     if lacking := {"tickwork.tenants": "without a number", "public.tenant_settings": "without settings"}.get(name):
         keys["tenant_id"] = str(scene.value("select id from public.organizations where name = %s", lacking))

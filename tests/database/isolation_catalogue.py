@@ -66,6 +66,9 @@ REFUSED = (
     # The held job is of another type.
     "public.change_some_jobs",
     "tickwork.change_some_jobs",
+    # The rules are a draft.
+    "public.retire_rules",
+    "tickwork.retire_rules",
     # They refuse what they are given.
     "tickwork.raise_broken_rule",
     "tickwork.check_sealed",

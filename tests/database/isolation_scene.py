@@ -118,6 +118,7 @@ class Scene(World):
             self.value("select id from public.schedules where tenant_id = %s", tenant),
             key,
             self.value("select id from public.artifacts where tenant_id = %s and job_id is null", tenant),
+            self.value("select id from public.rule_package_versions where tenant_id = %s", tenant),
         ]
         return Target(word, tenant, ids, jobs[0]["token"], number, *others)
 
