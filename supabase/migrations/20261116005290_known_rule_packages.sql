@@ -807,5 +807,5 @@ insert into public.rule_tests_runs (
 values (
   '6fbd4b51-647f-5c7c-a10d-395da4248401', '9ab31084-250f-5c7e-a42c-bc0bb451fea1', 1,
   '\xc02ecb154cd7893e5faf9556a182b3ffe77e0c417bb8e645d7fb4f8a373b6edc',
-  20270218, 'passed', 694, 694, 0, 237, 236
+  20270218, 'passed', 694, 694, 0, 237, 237
 );
