@@ -118,7 +118,9 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     )
     # One that the worker may set, where it may not set them all.
     column = {"public.passports": "salt_commitment", "public.passport_versions": "status"}.get(name, columns[-1])
-    yield Attack(name, "update", f"update {name} set {column} = {column}{aim}", {})
+    # A sealed snapshot is never changed.
+    only = f"{' and' if aim else ' where'} status <> 'sealed'" if name == "public.snapshots" else ""
+    yield Attack(name, "update", f"update {name} set {column} = {column}{aim}{only}", {})
     yield Attack(name, "delete", f"delete from {name}{aim}", {})
 
 
