@@ -298,10 +298,10 @@ export interface Rows {
     payload_canonical: string;
     payload_hash: string;
     source: unknown;
-    confidence: number | null;
     confirmed_by: string | null;
     confirmed_at: string | null;
     created_at: string;
+    confidence: number | null;
   };
   find_tenants: {
     tenant_id: string | null;
@@ -686,7 +686,6 @@ export interface Rows {
     id: string;
     tenant_id: string;
     name: string;
-    status: string;
     item_count: number;
     snapshot_canonical: string | null;
     snapshot_hash: string | null;
@@ -695,6 +694,7 @@ export interface Rows {
     created_by: string | null;
     created_at: string;
     updated_at: string;
+    status: string;
   };
   summarize_jobs: {
     queued: number;
