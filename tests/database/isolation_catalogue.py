@@ -69,6 +69,8 @@ REFUSED = (
     # They refuse what they are given.
     "tickwork.raise_broken_rule",
     "tickwork.check_sealed",
+    # No row: nothing is wrong with the snapshot.
+    "tickwork.snapshot_problem",
     # Those who try have no key.
     "tickwork.caller_key(",
     "tickwork.live_key(",

@@ -121,6 +121,7 @@ class Scene(World):
             self.value("select id from public.passport_documents where tenant_id = %s", tenant),
             self.value("select id from public.document_versions where tenant_id = %s", tenant),
             self.value("select fact_id from public.fact_sources where tenant_id = %s", tenant),
+            self.value("select id from public.facts where tenant_id = %s order by created_at limit 1", tenant),
             self.value("select id from public.snapshots where tenant_id = %s", tenant),
         ]
         return Target(word, tenant, ids, jobs[0]["token"], number, *others)

@@ -1,4 +1,4 @@
-"""The bytes of a snapshot: of its facts, in whatever order they come. A test of build_snapshot compares them with SQL."""
+"""The bytes of a snapshot, in whatever order its facts come. Those of SQL are compared in test_build_snapshot.py."""
 
 from tickwork.passports.fact import Fact
 from tickwork.passports.snapshot import snapshot_bytes
