@@ -75,6 +75,8 @@ REFUSED = (
     # The version is active already.
     "tickwork.check_activatable",
     "tickwork.check_sealed",
+    # No row: nothing is wrong with the snapshot.
+    "tickwork.snapshot_problem",
     # Those who try have no key.
     "tickwork.caller_key(",
     "tickwork.live_key(",
