@@ -1,6 +1,7 @@
 """Rules over the API: a draft, its tests, and what is refused."""
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -8,7 +9,12 @@ import pytest
 from tests.world import World
 from tests.world.api import Api, api_of, member_of
 
-RULES = {"package": "own", "version": "1", "dsl_source": {"attributes": []}, "tests_source": {"examples": []}}
+RULES: dict[str, Any] = {
+    "package": "own",
+    "version": "1",
+    "dsl_source": {"attributes": []},
+    "tests_source": {"examples": []},
+}
 
 
 @pytest.fixture
@@ -35,7 +41,7 @@ def test_rules_are_saved_tested_and_published(admin: Api, world: World) -> None:
 
 
 @pytest.mark.parametrize("valid_from", ["2027-02-30", "yesterday!", "2027-2-18", 5])
-def test_a_day_that_is_none_is_refused(admin: Api, valid_from: object) -> None:
+def test_a_day_that_is_none_is_refused(admin: Api, valid_from: Any) -> None:
     assert admin.post("rules", **{**RULES, "valid_from": valid_from}).status == 400
 
 
