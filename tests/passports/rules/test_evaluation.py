@@ -138,7 +138,7 @@ def test_presence_can_be_asked_for() -> None:
 
 
 def test_a_value_too_large_is_over_the_budget() -> None:
-    text = {"path": "general.text", "access": "public", "schema": {"type": "string"}}
+    text: dict[str, Any] = {"path": "general.text", "access": "public", "schema": {"type": "string"}}
     twice = {**text, "path": "general.twice", "value": "general.text + general.text"}
     rules = read_rules({"attributes": [text, twice]})
     fact = Fact("attribute", "general.text", "1", {"value": "x" * 40_000})
