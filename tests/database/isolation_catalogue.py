@@ -90,6 +90,8 @@ BOOKKEEPING = {
 }
 # What workers may do in jobs of types that the scene has none of: the change of many jobs, and reports.
 IN_OTHER_JOBS = {
+    # No row: nothing is wrong with the snapshot.
+    ("tickwork.snapshot_problem(uuid)", "rpc"),
     *((f"{schema}.change_some_jobs(integer)", "rpc") for schema in ("public", "tickwork")),
     *((f"public.{table}", "select") for table in ("jobs", "schedules", "schedule_fires")),
     *((f"tickwork.{table}", "select") for table in ("attempts", "early_usage")),
