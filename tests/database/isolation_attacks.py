@@ -134,7 +134,7 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
         # Where it settles and claims, it finds nothing to claim: a claim may touch every tenant.
         argument.values["family"] = "none"
     argument.values |= ARGUMENTS_OF.get(name.rpartition(".")[2], {})
-    if name.endswith(("request_compile", "check_compilable")):
+    if name.endswith(("request_compile", "check_compilable", "retire_rules")):
         argument.values["snapshot_id"] = str(target.sealed)
         argument.values["rule_package_version_id"] = str(target.published)
     if name.endswith("cancel_jobs"):
