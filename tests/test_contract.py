@@ -184,8 +184,9 @@ def test_sql_reads_alike(file: Path) -> None:
 
 def test_no_file_is_longer_than_300_lines() -> None:
     code = [file for room in ("shared", "infra", "functions") for file in (ROOT / room).rglob("*.py")]
-    # What the classifier was taught is data.
-    sql = [file for file in MIGRATIONS if not file.stem.endswith("known_document_types")]
+    # What the classifier was taught, and the rules that every tenant has, are data.
+    data = ("known_document_types", "known_rule_packages")
+    sql = [file for file in MIGRATIONS if not file.stem.endswith(data)]
 
     assert len(code) > 150
     assert [file.name for file in (*code, *sql) if len(file.read_text().splitlines()) > 300] == []

@@ -37,7 +37,7 @@ create table public.rule_package_versions (
   constraint package_is_the_tenants_own foreign key (tenant_id, rule_package_id)
     references public.rule_packages (tenant_id, id) on delete cascade,
   constraint version_is_plain check (version ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,49}$'),
-  constraint version_is_unique_in_its_package unique (rule_package_id, version),
+  constraint version_is_unique_in_its_package unique nulls not distinct (tenant_id, rule_package_id, version),
   constraint status_is_known check (status in ('draft', 'validated', 'published', 'retired')),
   constraint dsl_source_is_an_object check (jsonb_typeof(dsl_source) = 'object'),
   constraint dsl_source_is_up_to_512_kb check (octet_length(dsl_source::text) <= 524288),

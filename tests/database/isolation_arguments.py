@@ -54,6 +54,7 @@ class Target(NamedTuple):
     version: UUID
     fact: UUID
     snapshot: UUID
+    rules: UUID
     sealed: UUID
     published: UUID
     passport: UUID
@@ -70,6 +71,7 @@ def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, st
         **of_artifacts(target),
         **of_facts(target),
         **of_passports(target),
+        **of_rules(target),
         **of_webhooks_and_calls(target),
         **of_connectors(target),
         **of_schedules(target),
@@ -241,7 +243,6 @@ def of_facts(target: Target) -> dict[str, str]:
 
 def of_passports(target: Target) -> dict[str, str]:
     return {
-        "rule_package_version_id": str(target.published),
         "passport_id": str(target.passport),
         "after_passport_id": NULL,
         "passport_version_id": str(target.passport_version),
@@ -263,6 +264,17 @@ def of_signing_keys() -> dict[str, str]:
         "base64": "AAAA",
         "ended_at": "2027-01-01",
         "revoked_at": "2027-01-01",
+    }
+
+
+def of_rules(target: Target) -> dict[str, str]:
+    return {
+        "rule_package_version_id": str(target.rules),
+        "package": f"rules {target.word}",
+        "version": "1",
+        "dsl_source": text({"of": target.word}),
+        "tests_source": "{}",
+        "seed": NULL,
     }
 
 

@@ -96,6 +96,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
         "worker_id": "another worker",
         "code_hash": "another hash",
     }
+    keys |= {"version": "2", **({"name": "a name"} if name == "public.rule_packages" else {})}
     keys |= {"family": "a_family", "lane": "a_lane", "scope": "a_scope", "idempotency_key": None, "dedupe_key": "new"}
     if lacking := {"tickwork.tenants": "without a number", "public.tenant_settings": "without settings"}.get(name):
         keys["tenant_id"] = str(scene.value("select id from public.organizations where name = %s", lacking))
@@ -107,6 +108,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     spare = "select id from public.facts where tenant_id = %s and fact_key like '%%_to_spare'"
     row |= {"fact_key": "a key", "version": 99, "fact_id": str(scene.value(spare, target.tenant))}
     row |= {"vault_path": f"tenant/{target.tenant}/{uuid4()}"}
+    row |= {"battery_identifier": "another"}
     if name == "public.passport_versions":
         row |= {"number": 99, "compiler_build_id": "another", "status": "signed"}
     names = {"public.jobs": CLIENT_COLUMNS, "public.documents": DOCUMENT_COLUMNS}.get(name, ", ".join(columns))
@@ -114,7 +116,9 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     yield Attack(
         name, "insert", f"insert into {name} ({names}) overriding system value {copy}", {"row": json.dumps(row)}
     )
-    yield Attack(name, "update", f"update {name} set {columns[-1]} = {columns[-1]}{aim}", {})
+    # One that the worker may set, where it may not set them all.
+    column = {"public.passports": "salt_commitment", "public.passport_versions": "status"}.get(name, columns[-1])
+    yield Attack(name, "update", f"update {name} set {column} = {column}{aim}", {})
     yield Attack(name, "delete", f"delete from {name}{aim}", {})
 
 

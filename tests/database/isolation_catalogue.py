@@ -69,9 +69,14 @@ REFUSED = (
     # The held job is of another type.
     "public.change_some_jobs",
     "tickwork.change_some_jobs",
+    # The rules are a draft.
+    "public.retire_rules",
+    "tickwork.retire_rules",
     # They refuse what they are given.
     "tickwork.raise_broken_rule",
     "tickwork.raise_no_passport",
+    # The version is active already.
+    "tickwork.check_activatable",
     "tickwork.check_sealed",
     # Those who try have no key.
     "tickwork.caller_key(",

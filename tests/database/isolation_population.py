@@ -21,6 +21,7 @@ def populate(world: World) -> None:
     world.run("delete from memberships where user_id = %s", REMOVED)
     # What is everybody's is nobody's secret.
     world.run("delete from document_types where tenant_id is null")
+    world.run("delete from rule_packages where tenant_id is null")
     world.run("insert into tickwork.sign_in_links values (encode(sha256('word'), 'hex'), %s, 'infinity')", uuid4())
     world.run("insert into tickwork.platform_admins (user_id) values (%s), (%s)", PLATFORM_ADMIN, uuid4())
     for word in ("alpha", "beta"):
@@ -101,6 +102,7 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     populate_facts(world, tenant, word)
     populate_secrets(world, tenant, word)
     world.service.artifacts.add_artifact(tenant, 1, "0" * 64, word)
+    populate_rules(world, tenant, word)
     populate_passports(world, tenant, word)
     # Connectors first: their events are not to be delivered.
     populate_connectors(world, tenant, word)
@@ -119,6 +121,13 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     for user in users:
         world.run("insert into memberships (tenant_id, user_id, role) values (%s, %s, 'admin')", tenant, user)
     populate_steps(world, tenant, word)
+
+
+def populate_rules(world: World, tenant: UUID, word: str) -> None:
+    row = world.service.rules.save_rules(tenant, f"rules {word}", "1", {"of": word}, {})
+    run = "select tenant_id, id, 1, 1, 'passed', 500, 500, 0 from rule_package_versions where id = %s"
+    columns = "tenant_id, rule_package_version_id, revision, seed, status, total_cases, passed_count, failed_count"
+    world.run(f"insert into rule_tests_runs ({columns}) {run}", row["id"])
 
 
 def populate_steps(world: World, tenant: UUID, word: str) -> None:

@@ -123,6 +123,7 @@ class Scene(World):
             self.value("select id from public.document_versions where tenant_id = %s", tenant),
             self.value("select fact_id from public.fact_sources where tenant_id = %s", tenant),
             self.value("select id from public.snapshots where tenant_id = %s and status = 'building'", tenant),
+            self.value("select id from public.rule_package_versions where tenant_id = %s and status = 'draft'", tenant),
             signed["snapshot_id"],
             signed["rule_package_version_id"],
             signed["passport_id"],

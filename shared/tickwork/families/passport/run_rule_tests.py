@@ -11,7 +11,7 @@ from tickwork.errors import Permanent
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
-from tickwork.passports.rules.cases import TestsRefused
+from tickwork.passports.rules.cases import UnreadableTests
 from tickwork.passports.rules.rules import Rules, RulesRefused, read_rules
 from tickwork.passports.rules.runner import Run, TooFewCases, run_tests
 
@@ -41,7 +41,7 @@ def run_rule_tests(payload: Payload, tools: Tools) -> Done:
     rules = rules_of(version)
     try:
         run = run_tests(rules, version["tests_source"], payload.seed)
-    except TestsRefused as error:
+    except UnreadableTests as error:
         raise Permanent(f"The tests cannot be read: {error}", code="TEST_PARSE_FAILED") from None
     except TooFewCases as error:
         raise Permanent(f"{error}. Give the values bounds, or add examples", code="TOO_FEW_CASES") from None

@@ -53,7 +53,7 @@ class TestsSource(Strict):
     properties: tuple[PropertySource, ...] = Field(default=(), max_length=100, strict=False)
 
 
-class TestsRefused(Exception):
+class UnreadableTests(Exception):
     """The tests are no such document."""
 
 
@@ -80,12 +80,12 @@ class Case:
 
 
 def read_tests(source: Json) -> TestsSource:
-    """Raises TestsRefused."""
+    """Raises UnreadableTests."""
     try:
         return TestsSource.model_validate(source)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise TestsRefused(f"{'.'.join(map(str, first['loc'])) or 'tests'}: {first['msg']}") from None
+        raise UnreadableTests(f"{'.'.join(map(str, first['loc'])) or 'tests'}: {first['msg']}") from None
 
 
 def case_of(number: int, example: ExampleSource) -> Case:

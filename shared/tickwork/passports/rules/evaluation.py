@@ -1,7 +1,7 @@
 """From facts to the attributes of a passport: pure, bounded, and the same for the same facts in any order."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import get_args
 
@@ -16,6 +16,7 @@ from tickwork.passports.rules.results import Evaluation as Evaluation
 from tickwork.passports.rules.results import Finding as Finding
 from tickwork.passports.rules.results import Severity as Severity
 from tickwork.passports.rules.rules import AttributeRule, CheckRule, Rules
+from tickwork.passports.rules.source import Duty
 
 MAX_STEPS = 200_000
 MAX_STEPS_OF_ONE = 10_000
@@ -50,11 +51,13 @@ def evaluate(rules: Rules, facts: Sequence[Fact], category: str, on: date) -> Ev
     """Findings with the severity error mean that there is no passport."""
     if category not in get_args(Category):
         raise ValueError(f"there is no category {category}")
-    known, budget = know(rules, facts, category, on), Budget()
-    wanted = [rule for rule in rules.attributes if rule.duty(category, on) != "withheld"]
+    duties, budget = rules.duties(category, on), Budget()
+    known = know(rules, facts, duties)
+    known.values |= {"category": category, "on": on.isoformat()}
+    wanted = [rule for rule in rules.attributes if duties[rule.source.path] != "withheld"]
     found = [attribute_of(rules.of_values, rule, known, budget) for rule in wanted]
     attributes = [attribute for attribute in found if attribute is not None]
-    report_missing(rules, known, category, on)
+    report_missing(rules, known, duties)
     known.values["given"] = sorted(known.given)
     for check in rules.checks:
         hold(rules.of_checks, check, known, budget)
@@ -107,14 +110,14 @@ def problem_of(rule: AttributeRule, found: Json) -> tuple[str, str, str] | None:
     return None if problem is None else ("VALUE_MISMATCH", path, problem)
 
 
-def report_missing(rules: Rules, known: Known, category: str, on: date) -> None:
+def report_missing(rules: Rules, known: Known, duties: Mapping[str, Duty]) -> None:
     """Once: what is computed from something missing or faulty is not reported again."""
     missing = {
         rule.source.path: rule.value.names if rule.value is not None else frozenset()
         for rule in rules.attributes
         if rule.source.path not in known.given
         and rule.source.path not in known.broken
-        and rule.duty(category, on) == "mandatory"
+        and duties[rule.source.path] == "mandatory"
     }
     for path, names in missing.items():
         if not names & (known.broken | missing.keys()):

@@ -8,7 +8,6 @@ from tickwork.passports.fact import Fact
 from tickwork.passports.rules.bases import Base
 from tickwork.passports.rules.cases import Pair
 from tickwork.passports.rules.draws import invalid_values
-from tickwork.passports.rules.known import names_of
 from tickwork.passports.rules.rules import ATTRIBUTE, AttributeRule, Rules
 from tickwork.passports.rules.schema import Schema
 
@@ -83,18 +82,18 @@ def faults_of_facts(rules: Rules, fact_type: str, key: str, schema: Schema, base
         for name, member in schema.properties.items()
         for kind, value in invalid_values(member)
     ]
-    names, finding = frozenset(names_of(rules, fact_type)), ("FACT_MISMATCH", f"{fact_type} {key}")
+    names, finding = frozenset(rules.names_by_type[fact_type]), ("FACT_MISMATCH", f"{fact_type} {key}")
     for kind, change in changes:
         yield Fault(kind, fact_type, (base.category,), fact_type, key, names, frozenset([finding]), change)
 
 
 def all_missing(rules: Rules, fact_type: str, category: str, base: Base) -> Fault:
     """Without facts there are no sums, though counts and lists."""
-    sums = {name for name in names_of(rules, fact_type) if name.startswith("sum.")}
+    sums = {name for name in rules.names_by_type[fact_type] if name.startswith("sum.")}
     missing = {
         (MISSING, rule.source.path)
         for rule in rules.attributes
         if rule.value is not None and rule.value.names & sums and rule.duty(category, base.on) == "mandatory"
     }
-    names = frozenset(names_of(rules, fact_type))
+    names = frozenset(rules.names_by_type[fact_type])
     return Fault("missing facts", fact_type, (category,), fact_type, None, names, frozenset(missing))

@@ -1,8 +1,7 @@
 """What is known from facts before any rule is evaluated: variables, where each comes from, and what is wrong."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from decimal import Decimal
 from itertools import groupby
 from typing import Any
@@ -12,6 +11,7 @@ from tickwork.passports.fact import Fact
 from tickwork.passports.rules.expressions import EXACT, as_doubles, exact
 from tickwork.passports.rules.results import Finding
 from tickwork.passports.rules.rules import ATTRIBUTE, AttributeRule, Rules
+from tickwork.passports.rules.source import Duty
 
 
 @dataclass
@@ -29,12 +29,12 @@ class Known:
         self.broken.update(broken)
 
 
-def know(rules: Rules, facts: Sequence[Fact], category: str, on: date) -> Known:
-    known = Known(values={"category": category, "on": on.isoformat()})
+def know(rules: Rules, facts: Sequence[Fact], duties: Mapping[str, Duty]) -> Known:
+    known = Known()
     open_rules = {
         rule.source.path: rule
         for rule in rules.attributes
-        if rule.value is None and rule.duty(category, on) != "withheld"
+        if rule.value is None and duties[rule.source.path] != "withheld"
     }
     groups: dict[str, list[int]] = {fact_type: [] for fact_type in rules.source.facts}
     for fact_type, key, positions in by_key(facts):
@@ -76,7 +76,7 @@ def know_attribute(known: Known, rule: AttributeRule, facts: Sequence[Fact], pos
 
 def is_sound(known: Known, rules: Rules, facts: Sequence[Fact], positions: list[int]) -> bool:
     fact = facts[positions[0]]
-    names = names_of(rules, fact.fact_type)
+    names = rules.names_by_type[fact.fact_type]
     if len(positions) > 1:
         known.report("FACT_CONFLICT", f"{fact.fact_type} {fact.fact_key}", "there are several facts for it", names)
     elif (problem := rules.source.facts[fact.fact_type].problem(fact.payload)) is not None:
@@ -86,16 +86,8 @@ def is_sound(known: Known, rules: Rules, facts: Sequence[Fact], positions: list[
     return False
 
 
-def names_of(rules: Rules, fact_type: str) -> list[str]:
-    return [name for name in rules.used if name.split(".")[1:2] == [fact_type] and is_of_facts(name)]
-
-
-def is_of_facts(name: str) -> bool:
-    return name.startswith(("facts.", "count.", "sum."))
-
-
 def know_facts(known: Known, rules: Rules, fact_type: str, facts: list[Fact], positions: tuple[int, ...]) -> None:
-    for name in names_of(rules, fact_type):
+    for name in rules.names_by_type[fact_type]:
         match name.split("."):
             case ["facts", _]:
                 known.values[name] = [as_doubles(fact.payload) for fact in facts]

@@ -70,6 +70,15 @@ class Rules:
         of_values = (rule.value.names for rule in self.attributes if rule.value is not None)
         return frozenset().union(*of_values, *(rule.check.names for rule in self.checks))
 
+    @cached_property
+    def names_by_type(self) -> Mapping[str, list[str]]:
+        """By fact type, the names of its lists, counts and sums that expressions read."""
+        of_facts = sorted(name for name in self.used if name.startswith(("facts.", "count.", "sum.")))
+        return {each: [name for name in of_facts if name.split(".")[1] == each] for each in self.source.facts}
+
+    def duties(self, category: str, on: date) -> dict[str, Duty]:
+        return {rule.source.path: rule.duty(category, on) for rule in self.attributes}
+
 
 def read_rules(source: Json) -> Rules:
     """Raises RulesRefused."""

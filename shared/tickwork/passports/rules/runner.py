@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tickwork.passports.canonical import Json
 from tickwork.passports.fact import Fact
-from tickwork.passports.rules.cases import Case, TestsRefused, TestsSource, judge, read_tests
+from tickwork.passports.rules.cases import Case, TestsSource, UnreadableTests, judge, read_tests
 from tickwork.passports.rules.evaluation import evaluate
 from tickwork.passports.rules.expressions import TypeMismatch
 from tickwork.passports.rules.mutants import MAX_MUTANTS, mutants_of
@@ -40,7 +40,7 @@ class Run:
 
 
 def run_tests(rules: Rules, tests_source: Json, seed: int) -> Run:
-    """Raises TestsRefused and TooFewCases."""
+    """Raises UnreadableTests and TooFewCases."""
     tests = read_tests(tests_source)
     cases = distinct(Suite(rules, tests, seed))
     tested = with_properties(rules, tests)
@@ -60,9 +60,9 @@ def with_properties(rules: Rules, tests: TestsSource) -> Rules:
         try:
             expression = rules.of_checks.compile(each.check)
         except TypeMismatch as error:
-            raise TestsRefused(f"property {each.name}: {error}") from None
+            raise UnreadableTests(f"property {each.name}: {error}") from None
         if rules.of_checks.type_of(expression) != "boolean":
-            raise TestsRefused(f"property {each.name}: boolean is needed")
+            raise UnreadableTests(f"property {each.name}: boolean is needed")
         source = CheckSource.model_construct(code=PROPERTY + each.name, words="it does not hold", severity="error")
         found.append(CheckRule(source, expression))
     return replace(rules, checks=(*rules.checks, *found))
@@ -99,7 +99,8 @@ def count_mutants(rules: Rules, cases: Sequence[Case]) -> tuple[int, int]:
     others = [case for case in cases if case.kind != "example"][-OTHER_CASES:]
     by_subject: dict[str, list[Case]] = {}
     for case in cases:
-        by_subject.setdefault(case.subject, []).append(case)
+        for subject in {case.subject, *(subject for _, subject in case.expected.findings)}:
+            by_subject.setdefault(subject, []).append(case)
     tried_count = caught = 0
     for subject, mutant in islice(mutants_of(rules), MAX_MUTANTS):
         telling = (*by_subject.get(subject, ()), *examples, *others)

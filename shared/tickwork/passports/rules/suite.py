@@ -16,6 +16,8 @@ MIN_FREE_CASES = 350
 # Rules with few values repeat themselves; of very large ones, not every fault is tried.
 MAX_CASES = 5000
 MAX_CHANGES = 8
+# Few, so that rules which say nothing do not have many cases.
+UNKNOWN = 4
 
 
 class Suite:
@@ -86,8 +88,8 @@ class Suite:
         """Facts that no rule reads change nothing."""
         base = self._bases[draw.one_of(CATEGORIES)]
         more = [
-            Fact(f"unknown_{draw.word()}", draw.word(), "1", {"value": draw.below(1000)}),
-            Fact(ATTRIBUTE, f"unknown.{draw.word()}", "1", {"value": draw.word()}),
+            Fact(f"unknown_{draw.below(UNKNOWN)}", "one", "1", {"value": 1}),
+            Fact(ATTRIBUTE, f"unknown.path_{draw.below(UNKNOWN)}", "1", {"value": "one"}),
         ]
         place = draw.below(len(base.facts) + 1)
         facts = (*base.facts[:place], *more, *base.facts[place:])
