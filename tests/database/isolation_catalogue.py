@@ -90,6 +90,7 @@ BOOKKEEPING = {
     *((f"tickwork.{table}", "insert") for table in ("counted_types", "rollup", "renewals", "metric_kinds")),
     *((f"tickwork.{table}", "insert") for table in ("platform_tenant", "monthly_usage")),
     *((f"tickwork.{table}", "select") for table in ("renewals", "metric_kinds")),
+    ("public.signing_keys", "insert"),
     *(("tickwork.early_renewals", verb) for verb in ("select", "insert", "update", "delete")),
 }
 # What workers may do in jobs of types that the scene has none of: the change of many jobs, and reports.
