@@ -21,6 +21,10 @@ FAMILIES = {
     "classify": ["classify_document"],
     "report": ["generate_report", "remove_artifacts"],
     "webhook": ["deliver_webhook", "http_request"],
+    "passport": [
+        *("build_snapshot", "compile_passport", "export_passport", "generate_qr", "parse_facts", "run_rule_tests"),
+    ],
+    "sign": ["sign_passport", "sign_status_list"],
 }
 
 

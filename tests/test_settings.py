@@ -163,6 +163,7 @@ def test_a_secret_that_is_short_or_fits_no_header_is_refused(name: str, secret: 
         ("BPC_JOBS_LEASE_SECONDS", "5"),
         ("BPC_JOBS_LEASE_RENEW_SECONDS", "-1"),
         ("BPC_WORKER_ID", "a\tb"),
+        ("BPC_SIGNING_KEY_ID", "key 1"),
         ("TICKWORK_AMQP_URL", "http://broker.example"),
         ("TICKWORK_AMQP_URL", "amqp://user:pass/word@broker.example"),
         ("TICKWORK_AMQP_URL", "amqp://user:pass word@broker.example"),
@@ -195,6 +196,13 @@ def test_a_bad_value_is_named(name: str, value: str) -> None:
         ("BPC_JOBS_LEASE_SECONDS", "120", "TICKWORK_LEASE_SECONDS", "120.0", ("lease_seconds", 120)),
         ("BPC_JOBS_LEASE_RENEW_SECONDS", "30", "TICKWORK_HEARTBEAT_SECONDS", "3e1", ("heartbeat_seconds", 30)),
         ("BPC_WORKER_ID", "worker-1", "TICKWORK_WORKER_ID", "worker-1", ("worker_id", "worker-1")),
+        (
+            "BPC_SIGNING_KEY_ID",
+            "dev-key-1",
+            "TICKWORK_SIGNING_KEY_NAME",
+            "dev-key-1",
+            ("signing_key_name", "dev-key-1"),
+        ),
     ],
 )
 def test_a_name_of_the_source_documents_means_the_same(
@@ -217,6 +225,9 @@ def test_the_names_of_the_source_documents_are_these() -> None:
         "BPC_WORKER_ID",
         "BPC_QUEUE_ENABLED",
         "BPC_HEALTH_REQUIRE_QUEUE",
+        "BPC_COMPILER_BUILD_ID",
+        "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64",
+        "BPC_SIGNING_KEY_ID",
     }
 
 
@@ -265,6 +276,7 @@ def test_every_setting_is_read_by_what_checks_it() -> None:
         "microsoft_client_secret",
         "google_client_id",
         "google_client_secret",
+        "signing_key",
     }
 
 

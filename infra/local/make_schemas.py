@@ -20,6 +20,7 @@ FILES = {
     "20261116002980_webhook_payloads.sql": ("webhook",),
     "20261116003280_import_payloads.sql": ("imports",),
     "20261116004580_report_payloads.sql": ("report",),
+    "20261116005580_passport_payloads.sql": ("passport", "sign"),
 }
 
 WIDTH, MAX_LINE = 100, 120

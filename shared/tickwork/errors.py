@@ -19,11 +19,15 @@ What can go wrong, and what is done about it.
     │   ├── NoSuchJob
     │   ├── NoSuchDocument
     │   ├── NoSuchArtifact
+    │   ├── NoSuchFact
+    │   ├── NoSuchSnapshot
+    │   ├── NoSuchPassport
     │   ├── NoSuchEndpoint
     │   ├── NoSuchDelivery
     │   ├── NoSuchConnector
     │   ├── NoSuchTrigger
     │   ├── NoSuchKey
+    │   ├── NoSuchRules
     │   ├── NotFinished        the job that is waited for has not ended in time
     │   ├── WrongStatus        the state chart has no such arrow
     │   ├── UnknownCaller      nobody is signed in, or the API key is unknown, revoked or expired
@@ -127,6 +131,18 @@ class NoSuchArtifact(QueueError):
     pass
 
 
+class NoSuchFact(QueueError):
+    pass
+
+
+class NoSuchSnapshot(QueueError):
+    pass
+
+
+class NoSuchPassport(QueueError):
+    pass
+
+
 class NoSuchEndpoint(QueueError):
     pass
 
@@ -144,6 +160,10 @@ class NoSuchTrigger(QueueError):
 
 
 class NoSuchKey(QueueError):
+    pass
+
+
+class NoSuchRules(QueueError):
     pass
 
 
@@ -190,11 +210,15 @@ BY_SQLSTATE: dict[str, type[QueueError]] = {
     "TWJOB": NoSuchJob,
     "TWDOC": NoSuchDocument,
     "TWART": NoSuchArtifact,
+    "TWFCT": NoSuchFact,
+    "TWSNP": NoSuchSnapshot,
+    "TWPAS": NoSuchPassport,
     "TWEND": NoSuchEndpoint,
     "TWDLV": NoSuchDelivery,
     "TWCTR": NoSuchConnector,
     "TWTRG": NoSuchTrigger,
     "TWAPI": NoSuchKey,
+    "TWRUL": NoSuchRules,
     "TWSTA": WrongStatus,
     "TWDUP": WrongStatus,
     "TWAUT": UnknownCaller,

@@ -151,6 +151,12 @@ def _is_worker_id(name: str) -> str:
     return name
 
 
+def _is_label(name: str) -> str:
+    if not re.fullmatch("[0-9A-Za-z._-]{1,100}", name):
+        raise ValueError("must be at most 100 letters, digits, dots, hyphens and underscores")
+    return name
+
+
 Secrets = Annotated[str | None, are_long_secrets]
 
 
@@ -195,6 +201,9 @@ class Settings:
     unstructured_url: Annotated[str | None, _is_http_url] = None
     unstructured_api_key: str | None = None
     secret_key: Annotated[str | None, _are_keys] = None
+    # Read by sign_passport, whose jobs fail by name if there is none or it is no key.
+    signing_key: str | None = None
+    signing_key_name: Annotated[str | None, _is_label] = None
     outbound_allow: Annotated[str | None, _are_networks] = None
     outbound_block: Annotated[str | None, _are_networks] = None
     outbound_http: Annotated[bool, yes_or_no] = False
@@ -211,6 +220,7 @@ class Settings:
     google_url: Annotated[str | None, _is_http_url] = None
     notification_secret: Secrets = None
     commands_file: Annotated[str | None, _is_absolute] = None
+    compiler_build_id: Annotated[str | None, _is_label] = None
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -277,4 +287,7 @@ ALIASES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "BPC_WORKER_ID": ("worker_id", READERS["worker_id"]),
     "BPC_QUEUE_ENABLED": ("amqp_enabled", READERS["amqp_enabled"]),
     "BPC_HEALTH_REQUIRE_QUEUE": ("health_require_amqp", READERS["health_require_amqp"]),
+    "BPC_SIGNING_ED25519_PRIVATE_KEY_BASE64": ("signing_key", READERS["signing_key"]),
+    "BPC_SIGNING_KEY_ID": ("signing_key_name", READERS["signing_key_name"]),
+    "BPC_COMPILER_BUILD_ID": ("compiler_build_id", READERS["compiler_build_id"]),
 }

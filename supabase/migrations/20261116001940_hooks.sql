@@ -11,6 +11,10 @@ begin
     perform tickwork.end_extractions(after_end.job_ids);
   end if;
 
+  if not after_end.are_done and to_regproc('tickwork.end_document_versions') is not null then
+    perform tickwork.end_document_versions(after_end.job_ids);
+  end if;
+
   if to_regproc('tickwork.emit_job_events') is not null then
     if not after_end.are_done then
       perform tickwork.end_deliveries(after_end.job_ids);

@@ -6,8 +6,11 @@ value by its type; for anything else the test fails, and wants a line here.
 """
 
 import json
+from base64 import b64encode
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
+
+from tickwork.passports.signatures import key_id
 
 # Stands for null: what is missing here is looked for elsewhere.
 NULL = ""
@@ -47,6 +50,16 @@ class Target(NamedTuple):
     schedule: UUID
     key: UUID
     artifact: UUID
+    passport_document: UUID
+    version: UUID
+    fact: UUID
+    spare_fact: UUID
+    snapshot: UUID
+    rules: UUID
+    sealed: UUID
+    published: UUID
+    passport: UUID
+    passport_version: UUID
 
 
 def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, str]:
@@ -57,6 +70,9 @@ def arguments_for(target: Target, job: UUID, other_tenant: UUID) -> dict[str, st
         **of_limits_and_lists(job),
         **of_documents(target),
         **of_artifacts(target),
+        **of_facts(target),
+        **of_passports(target),
+        **of_rules(target),
         **of_webhooks_and_calls(target),
         **of_connectors(target),
         **of_schedules(target),
@@ -209,6 +225,58 @@ def of_artifacts(target: Target) -> dict[str, str]:
         "sha256": "0" * 64,
         "mime_type": "text/plain",
         "ref": text(ref),
+    }
+
+
+def of_facts(target: Target) -> dict[str, str]:
+    return {
+        "passport_document_id": str(target.passport_document),
+        "document_version_id": str(target.version),
+        "fact_ids": array(target.fact),
+        "after_fact_id": str(target.spare_fact),
+        "snapshot_id": str(target.snapshot),
+        "fact_type": "attribute",
+        "schema_version": "1",
+        "field": "name",
+        "unit": "KGM",
+    }
+
+
+def of_passports(target: Target) -> dict[str, str]:
+    return {
+        "passport_id": str(target.passport),
+        "after_passport_id": NULL,
+        "passport_version_id": str(target.passport_version),
+        "battery_identifier": target.word,
+        "category": "ev",
+        "audience": "public",
+        "access": "public",
+        "paths": NULL,
+        "template": "standard",
+        "levels": array("x"),
+        **of_signing_keys(),
+    }
+
+
+def of_signing_keys() -> dict[str, str]:
+    key = bytes(32)
+    return {
+        "signing_key_id": key_id(key),
+        "public_key": b64encode(key).decode(),
+        "base64": "AAAA",
+        "ended_at": "2027-01-01",
+        "revoked_at": "2027-01-01",
+    }
+
+
+def of_rules(target: Target) -> dict[str, str]:
+    return {
+        "rule_package_version_id": str(target.rules),
+        "package": f"rules {target.word}",
+        "version": "1",
+        "dsl_source": text({"of": target.word}),
+        "tests_source": "{}",
+        "seed": NULL,
     }
 
 

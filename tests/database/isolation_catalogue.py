@@ -26,6 +26,7 @@ TENANT_OF = {
     "tickwork.metric_kinds": None,
     "public.alert_rules": None,
     "public.alerts": None,
+    "public.signing_keys": None,
     "tickwork.platform_tenant": None,
     "tickwork.early_figures": "(happening).tenant_id",
     "tickwork.open_jobs": "(select jobs.tenant_id from public.jobs where jobs.id = job_id)",
@@ -37,6 +38,8 @@ READ_BY_ALL = (
     ("public.job_types", "select"),
     ("public.list_job_types()", "rpc"),
     ("public.extraction_engines", "select"),
+    ("public.signing_keys", "select"),
+    ("public.list_signing_keys()", "rpc"),
     ("tickwork.schema_versions", "select"),
 )
 # It holds nothing that could be known from elsewhere.
@@ -66,9 +69,18 @@ REFUSED = (
     # The held job is of another type.
     "public.change_some_jobs",
     "tickwork.change_some_jobs",
+    # The rules are a draft.
+    "public.retire_rules",
+    "tickwork.retire_rules",
     # They refuse what they are given.
     "tickwork.raise_broken_rule",
+    "tickwork.raise_no_passport",
+    # The rules are published, the version is active already.
+    "tickwork.enqueue_rule_tests",
+    "tickwork.check_activatable",
     "tickwork.check_sealed",
+    # No row: nothing is wrong with the snapshot.
+    "tickwork.snapshot_problem",
     # Those who try have no key.
     "tickwork.caller_key(",
     "tickwork.live_key(",
@@ -78,10 +90,13 @@ BOOKKEEPING = {
     *((f"tickwork.{table}", "insert") for table in ("counted_types", "rollup", "renewals", "metric_kinds")),
     *((f"tickwork.{table}", "insert") for table in ("platform_tenant", "monthly_usage")),
     *((f"tickwork.{table}", "select") for table in ("renewals", "metric_kinds")),
+    ("public.signing_keys", "insert"),
     *(("tickwork.early_renewals", verb) for verb in ("select", "insert", "update", "delete")),
 }
 # What workers may do in jobs of types that the scene has none of: the change of many jobs, and reports.
 IN_OTHER_JOBS = {
+    # No row: nothing is wrong with the snapshot.
+    ("tickwork.snapshot_problem(uuid)", "rpc"),
     *((f"{schema}.change_some_jobs(integer)", "rpc") for schema in ("public", "tickwork")),
     *((f"public.{table}", "select") for table in ("jobs", "schedules", "schedule_fires")),
     *((f"tickwork.{table}", "select") for table in ("attempts", "early_usage")),
@@ -97,6 +112,15 @@ ARGUMENTS_OF = {
     "change_matching_jobs": {"action": "retry", "max_attempts": "1"},
     "change_job_trigger": {"changes": '{"is_enabled": false}'},
     "list_alerts": {"only_open": "false", "max_alerts": "100", "after_id": NEWEST_ALERT},
+    "list_snapshots": {"status": "building"},
+    "end_signing_key": {"status": "retired"},
+    "list_passport_versions": {"status": "signed"},
+    "create_passport": {"battery_identifier": "another"},
+    "request_export": {"format": "pdf", "template": "standard"},
+    "check_exportable": {"format": "pdf"},
+    "list_passport_documents": {"kind": "bom"},
+    "map_fact_label": {"kind": "bom"},
+    "create_passport_document": {"kind": "bom"},
     "put_step": {"kind": "step"},
     "throughput": {"since": "yesterday", "until": "tomorrow"},
 }

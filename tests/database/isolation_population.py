@@ -1,6 +1,7 @@
 """Two tenants with rows in every table, for the matrix of test_isolation.py. A new table gets its rows here."""
 
 import json
+from base64 import b64encode
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
@@ -21,6 +22,7 @@ def populate(world: World) -> None:
     world.run("delete from memberships where user_id = %s", REMOVED)
     # What is everybody's is nobody's secret.
     world.run("delete from document_types where tenant_id is null")
+    world.run("delete from rule_packages where tenant_id is null")
     world.run("insert into tickwork.sign_in_links values (encode(sha256('word'), 'hex'), %s, 'infinity')", uuid4())
     world.run("insert into tickwork.platform_admins (user_id) values (%s), (%s)", PLATFORM_ADMIN, uuid4())
     for word in ("alpha", "beta"):
@@ -99,8 +101,11 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
         world.run(ended, status, job.id)
     world.job(type, tenant, **keys)
     populate_documents(world, tenant, word)
+    populate_facts(world, tenant, word)
     populate_secrets(world, tenant, word)
     world.service.artifacts.add_artifact(tenant, 1, "0" * 64, word)
+    populate_rules(world, tenant, word)
+    populate_passports(world, tenant, word)
     # Connectors first: their events are not to be delivered.
     populate_connectors(world, tenant, word)
     populate_schedules(world, tenant, word)
@@ -120,6 +125,13 @@ def populate_tenant(world: World, word: str, *users: UUID, **keys: str) -> None:
     populate_steps(world, tenant, word)
 
 
+def populate_rules(world: World, tenant: UUID, word: str) -> None:
+    row = world.service.rules.save_rules(tenant, f"rules {word}", "1", {"of": word}, {})
+    run = "select tenant_id, id, 1, 1, 'passed', 500, 500, 0 from rule_package_versions where id = %s"
+    columns = "tenant_id, rule_package_version_id, revision, seed, status, total_cases, passed_count, failed_count"
+    world.run(f"insert into rule_tests_runs ({columns}) {run}", row["id"])
+
+
 def populate_steps(world: World, tenant: UUID, word: str) -> None:
     """A step, a wait and its event for each job."""
     jobs = "from jobs join tickwork.tenants using (tenant_id) where tenant_id = %s"
@@ -131,6 +143,43 @@ def populate_steps(world: World, tenant: UUID, word: str) -> None:
     columns = "job_id, name, tenant_id, event_name, ends_at"
     world.run(f"insert into tickwork.waits ({columns}) select id, 'b', tenant_id, %s, now() {jobs}", word, tenant)
     world.run(f"insert into tickwork.arrivals select tenants.number, id, 'b', %s {jobs}", result, tenant)
+
+
+def populate_passports(world: World, tenant: UUID, word: str) -> None:
+    """A sealed snapshot, published rules, and a passport with an active version and one that could follow it."""
+    snapshot = world.value(
+        "insert into snapshots (tenant_id, name, status, snapshot_canonical, sealed_at) "
+        "values (%s, %s, 'sealed', %s, now()) returning id",
+        *(tenant, word, word.encode()),
+    )
+    package = world.value("insert into rule_packages (tenant_id, name) values (%s, %s) returning id", tenant, word)
+    rules = world.value(
+        "insert into rule_package_versions (tenant_id, rule_package_id, version, status, dsl_source, rules_hash) "
+        "values (%s, %s, '1', 'published', jsonb_build_object('of', %s::text), sha256('x')) returning id",
+        *(tenant, package, word),
+    )
+    passport = world.value(
+        "insert into passports (tenant_id, battery_identifier, model, category) values (%s, %s, %s, 'ev') returning id",
+        *(tenant, word, word),
+    )
+    leaf = {"access": "public", "kind": "attribute", "path": "a.b", "value": word}
+    proof = json.dumps({"leaves": [leaf]})
+    for number, status in enumerate(("active", "signed"), 1):
+        world.run(
+            "insert into passport_versions (id, tenant_id, passport_id, snapshot_id, rule_package_version_id, number, "
+            "payload_canonical, payload_hash, proof_canonical, proof_root_hash, leaf_count, receipt_canonical, "
+            "receipt_hash, compiler_build_id, issued_at, status, signature, signing_key_id, signing_key_public, "
+            "qr_payload, qr_png, activated_at) values (gen_random_uuid(), %s, %s, %s, %s, %s, %s, sha256(%s), %s, "
+            "sha256('x'), 1, '{}', sha256('{}'), %s, '2027-02-18Z', %s, %s, %s, %s, %s, 'x', now())",
+            *(tenant, passport, snapshot, rules, number, word.encode(), word.encode(), proof.encode()),
+            *(f"{word} {number}", status, bytes(64), word, bytes(32), word),
+        )
+    world.run(
+        "insert into passport_exports (tenant_id, passport_version_id, format, template, audience, vault_path, sha256, "
+        "size) select tenant_id, id, 'xml', 'standard', 'public', format('tenant/%%s/derived/passports/%%s/%%s.xml', "
+        "tenant_id, id, repeat('0', 64)), repeat('0', 64), 1 from passport_versions where tenant_id = %s",
+        tenant,
+    )
 
 
 def populate_secrets(world: World, tenant: UUID, word: str) -> None:
@@ -194,6 +243,47 @@ def populate_documents(world: World, tenant: UUID, word: str) -> None:
     )
     world.run("insert into document_types (tenant_id, key, label) values (%s, %s, 'own')", tenant, f"own_{word}")
     world.run("select correct_document_type(%s, %s)", document, f"own_{word}")
+
+    populate_signatures(world, tenant, word)
+
+
+def populate_signatures(world: World, tenant: UUID, word: str) -> None:
+    """The status list of the tenant, signed by a key that is everybody's."""
+    key = world.value("select id from register_signing_key(%s, 'alpha beta')", b64encode(bytes(32)).decode())
+    world.run(
+        "insert into passport_status_lists (tenant_id, document, as_of, signing_key_id) values (%s, %s, now(), %s)",
+        *(tenant, json.dumps({"of": word}), key),
+    )
+
+
+def populate_facts(world: World, tenant: UUID, word: str) -> None:
+    """One fact to spare, and one of a document, in a snapshot."""
+    world.run("select map_fact_label(%s, 'bom', %s, 'name')", tenant, word)
+    document = world.value("select id from create_passport_document(%s, %s, 'bom')", tenant, word)
+    version = world.value(
+        "insert into document_versions (tenant_id, passport_document_id, version, document_id, status, fact_count) "
+        "select tenant_id, %s, 1, id, 'validated', 1 from documents where tenant_id = %s and name = %s returning id",
+        document,
+        tenant,
+        word,
+    )
+    for key in (f"{word}_to_spare", word):
+        fact = world.value(
+            "insert into facts (tenant_id, document_version_id, fact_type, fact_key, schema_version, payload, "
+            "payload_canonical) values (%s, %s, 'attribute', %s, '1', '{}', '{}') returning id",
+            tenant,
+            version,
+            key,
+        )
+        if key == word:
+            world.run(
+                "insert into fact_sources (fact_id, document_version_id, tenant_id) values (%s, %s, %s)",
+                fact,
+                version,
+                tenant,
+            )
+    snapshot = world.value("select id from create_snapshot(%s, %s)", tenant, word)
+    world.run("select add_snapshot_items(%s, document_version_id => %s)", snapshot, version)
 
 
 def populate_webhooks(world: World, tenant: UUID, word: str) -> None:

@@ -108,6 +108,7 @@ class Scene(World):
         spare = self.value("select id from public.events where tenant_id = %s and type = 'spare'", tenant)
         trigger = self.value("select id from public.event_triggers where tenant_id = %s", tenant)
         key = self.value("select id from tickwork.api_keys where name = %s", word)
+        signed = self.row("select * from public.passport_versions where tenant_id = %s and status = 'signed'", tenant)
         others = [
             *(each["id"] for each in documents),
             delivery["webhook_endpoint_id"],
@@ -118,6 +119,16 @@ class Scene(World):
             self.value("select id from public.schedules where tenant_id = %s", tenant),
             key,
             self.value("select id from public.artifacts where tenant_id = %s and job_id is null", tenant),
+            self.value("select id from public.passport_documents where tenant_id = %s", tenant),
+            self.value("select id from public.document_versions where tenant_id = %s", tenant),
+            self.value("select fact_id from public.fact_sources where tenant_id = %s", tenant),
+            self.value("select id from public.facts where tenant_id = %s order by created_at limit 1", tenant),
+            self.value("select id from public.snapshots where tenant_id = %s and status = 'building'", tenant),
+            self.value("select id from public.rule_package_versions where tenant_id = %s and status = 'draft'", tenant),
+            signed["snapshot_id"],
+            signed["rule_package_version_id"],
+            signed["passport_id"],
+            signed["id"],
         ]
         return Target(word, tenant, ids, jobs[0]["token"], number, *others)
 

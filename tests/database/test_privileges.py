@@ -49,6 +49,16 @@ MAY_EXECUTE = {
         public.estimate_extraction public.request_extraction tickwork.request_extraction tickwork.estimated_pages
         tickwork.extraction_engine public.sign_document
         public.add_artifact tickwork.add_artifact public.list_artifacts public.sign_artifact
+        public.create_passport tickwork.create_passport public.request_compile tickwork.request_compile
+        public.activate_passport tickwork.activate_passport public.disclose tickwork.disclose
+        public.explain_passport tickwork.explain_passport public.list_passports public.get_passport
+        public.list_passport_versions public.revoke_passport tickwork.revoke_passport public.passport_status_list
+        public.request_export tickwork.request_export public.list_exports
+        public.list_signing_keys public.register_signing_key tickwork.register_signing_key
+        public.retire_signing_key tickwork.retire_signing_key public.revoke_signing_key tickwork.revoke_signing_key
+        public.save_rules tickwork.save_rules public.request_rule_tests tickwork.request_rule_tests
+        public.publish_rules tickwork.publish_rules public.retire_rules tickwork.retire_rules
+        public.list_rules public.get_rules public.list_rule_tests
         public.correct_document_type tickwork.correct_document_type public.search_chunks tickwork.search_chunks
         public.redeliver_webhook public.redeliver_webhooks public.test_webhook
         tickwork.redeliver_webhook tickwork.redeliver_webhooks tickwork.test_webhook
@@ -64,6 +74,12 @@ MAY_EXECUTE = {
         tickwork.pause_jobs tickwork.resume_jobs tickwork.list_holds public.hold_lane public.release_lane
         public.limit_lane tickwork.hold_lane tickwork.release_lane tickwork.limit_lane
         public.list_lanes tickwork.list_lanes
+        public.create_passport_document tickwork.create_passport_document public.add_document_version
+        tickwork.add_document_version public.confirm_facts tickwork.confirm_facts public.map_fact_label
+        tickwork.map_fact_label public.create_snapshot tickwork.create_snapshot public.add_snapshot_items
+        tickwork.add_snapshot_items public.remove_snapshot_items tickwork.remove_snapshot_items public.request_build
+        tickwork.request_build public.seal_snapshot tickwork.seal_snapshot public.list_passport_documents
+        public.list_document_versions public.list_facts public.list_fact_mappings public.list_snapshots
         public.emit_event tickwork.emit_event
         public.set_member public.remove_member tickwork.set_member tickwork.remove_member
         public.list_audit public.note_refusal tickwork.note_refusal tickwork.managed_tenants
@@ -103,7 +119,7 @@ MAY_EXECUTE = {
         public.read_held_steps tickwork.read_held_steps public.store_held_step tickwork.store_held_step
         public.open_held_wait tickwork.open_held_wait
         tickwork.keep_secret tickwork.read_secrets public.change_some_jobs tickwork.change_some_jobs
-        tickwork.reported_tenant""",
+        tickwork.reported_tenant tickwork.snapshot_problem""",
 }
 INNER_TABLES = """
     tenants family_types waiting parked awaiting awaited to_check alarms leases taken_keys blocked buckets
@@ -117,6 +133,10 @@ CLIENT_COLUMNS = (
     "notify, after, after_when"
 )
 DOCUMENT_COLUMNS = "tenant_id, name, vault_path, mime_type, size, sha256"
+# What sign_passport and generate_qr add to a version of a passport.
+SIGNED_COLUMNS = (
+    "status, signature, signing_key_id, signing_key_public, credential_proof, qr_payload, qr_png, status_index"
+)
 # What a worker may read for reports.
 REPORTED_COLUMNS = {
     "public.jobs": (
@@ -142,6 +162,15 @@ MAY_TOUCH = {
     "public.job_types": "authenticated=r service_role=arw tickwork_owner=arw tickwork_worker=r",
     "public.documents": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
     "public.artifacts": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=arwd",
+    "public.passport_documents": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.document_versions": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=arw",
+    "public.facts": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
+    "public.facts.confidence": "tickwork_worker=w",
+    "public.fact_sources": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
+    "public.fact_mappings": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.snapshots": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.snapshots.status": "tickwork_worker=w",
+    "public.snapshot_items": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.extractions": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=arw",
     "public.document_chunks": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=ard",
     "public.extraction_engines": "authenticated=r service_role=arw tickwork_owner=r tickwork_worker=r",
@@ -150,6 +179,22 @@ MAY_TOUCH = {
     "public.imported_items": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_overview": "authenticated=r service_role=r",
     "public.document_types": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=r",
+    "public.passports": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.passports.salt_commitment": "tickwork_worker=w",
+    "public.passport_versions": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
+    **{f"public.passport_versions.{column}": "tickwork_worker=w" for column in SIGNED_COLUMNS.split(", ")},
+    "public.passport_exports": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
+    **{
+        f"public.passport_exports.{column}": "tickwork_worker=w"
+        for column in ("vault_path", "sha256", "size", "job_id")
+    },
+    "public.passport_status_lists": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=arw",
+    "public.signing_keys": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
+    "public.passport_overview": "authenticated=r service_role=r tickwork_owner=r",
+    "public.passport_version_overview": "authenticated=r service_role=r tickwork_owner=r",
+    "public.rule_packages": "authenticated=r service_role=arwd tickwork_owner=ar tickwork_worker=r",
+    "public.rule_package_versions": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=rw",
+    "public.rule_tests_runs": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=ar",
     "public.document_words": "authenticated=r service_role=arwd tickwork_worker=arw",
     "public.document_corrections": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=r",
     "public.webhook_endpoints": "authenticated=r service_role=arwd tickwork_owner=arwd tickwork_worker=r",

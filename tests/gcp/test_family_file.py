@@ -75,6 +75,7 @@ def test_what_is_wrong_is_said_with_the_file_and_the_key(text: str, words: str, 
 def test_the_built_in_families_have_valid_files() -> None:
     found = {folder.name: read_family(folder) for folder in sorted(FUNCTIONS.iterdir()) if folder.is_dir()}
 
-    assert [name for name, file in found.items() if file.vault] == ["api", "extract", "import", "report"]
+    assert [name for name, file in found.items() if file.vault] == ["api", "extract", "import", "passport", "report"]
     sealing = [name for name, file in found.items() if "TICKWORK_SECRET_KEY" in file.secrets]
-    assert sealing == ["api", "import", "webhook"]
+    assert sealing == ["api", "import", "passport", "webhook"]
+    assert [name for name, file in found.items() if "TICKWORK_SIGNING_KEY" in file.secrets] == ["sign"]

@@ -102,7 +102,7 @@ def is_free(port: int) -> bool:
 def test_ones_own_family_runs_beside_the_built_in_ones_at_fixed_ports(folder: Path) -> None:
     root = new_project(folder, "--with", "webhooks")
     first = free_first_port()
-    places = {"webhook": 12, "manage": 15, "billing": 16}
+    places = {"webhook": 12, "manage": 15, "billing": 18}
     wanted = {family: f"http://127.0.0.1:{first + place}" for family, place in places.items()}
 
     with running(root, "--port", str(first)) as up:

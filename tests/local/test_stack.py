@@ -126,7 +126,9 @@ def test_status_names_the_database_and_the_functions(home: Path) -> None:
         *("running", "pid", "database_url", "worker_database_url", "vault_url", "functions", "logs"),
         *("api_url", "api_key"),
     }
-    assert found["functions"].keys() == {"manage", "extract", "import", "classify", "webhook", "report"}
+    assert found["functions"].keys() == {
+        *("manage", "extract", "import", "classify", "webhook", "report", "passport", "sign"),
+    }
     assert found["worker_database_url"].startswith("postgresql://tickwork_worker@127.0.0.1:")
     assert Path(found["logs"], "extract.log").exists()
     os.kill(found["pid"], 0)
@@ -169,7 +171,9 @@ def test_tick_wakes_every_function(home: Path) -> None:
         "extract",
         "import",
         "manage",
+        "passport",
         "report",
+        "sign",
         "webhook",
     ]
     assert all("claimed" in report for report in ticked["functions"])

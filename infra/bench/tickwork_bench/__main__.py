@@ -14,6 +14,7 @@ from tickwork_bench.bloat import BLOAT
 from tickwork_bench.chunks import CHUNKS
 from tickwork_bench.claim_cost import CLAIM_COST
 from tickwork_bench.cold_start import COLD_START
+from tickwork_bench.compiling import COMPILING
 from tickwork_bench.concurrency import CONCURRENCY
 from tickwork_bench.console import CONSOLE
 from tickwork_bench.contention import CONTENTION
@@ -26,6 +27,7 @@ from tickwork_bench.invoke import INVOKE
 from tickwork_bench.latency import LATENCY
 from tickwork_bench.measure import Bench, Measurement, Result
 from tickwork_bench.pages import PAGES_READ
+from tickwork_bench.passports import PASSPORTS
 from tickwork_bench.picture import draw
 from tickwork_bench.place import running_place
 from tickwork_bench.report import save, show
@@ -54,6 +56,8 @@ MEASUREMENTS = (
     PAGES_READ,
     CHUNKS,
     SEARCH_TIME,
+    PASSPORTS,
+    COMPILING,
 )
 
 

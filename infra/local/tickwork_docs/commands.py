@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from typer import Context
@@ -29,9 +28,8 @@ def page() -> str:
 
 @cache
 def command_line() -> Any:
-    """The group of all commands, from the module that the installed `tickwork` starts in."""
-    (entry,) = entry_points(group="console_scripts", name="tickwork")
-    return get_command(import_module(entry.module).app)
+    """The group of all commands."""
+    return get_command(import_module("tickwork.cli.main").app)
 
 
 def commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -44,17 +44,25 @@ WORKER = ("worker",)
 NOBODY = ()
 
 RIGHTS: dict[tuple[str, ...], str] = {
-    EVERYBODY: "who_am_i list_job_types preview_schedule queue_health count_matching_jobs",
+    EVERYBODY: "who_am_i list_job_types preview_schedule queue_health count_matching_jobs list_signing_keys",
     READ: """
         list_holds list_jobs get_job list_attempts list_steps explain_job queue_summary summarize_jobs list_workers
         list_members list_schedules get_schedule list_schedule_fires list_event_triggers get_event_trigger
         list_trigger_fires list_job_triggers test_event list_events list_webhook_endpoints
         list_webhook_deliveries list_connectors list_documents get_document sign_document search_chunks
-        list_artifacts sign_artifact list_lanes
+        list_artifacts sign_artifact list_lanes list_rules get_rules list_rule_tests
+        list_passports get_passport list_passport_versions explain_passport disclose list_exports
+        passport_status_list
+        list_passport_documents list_document_versions list_facts list_fact_mappings list_snapshots
         estimate_extraction metrics throughput latency percentiles queue_widgets queue_by_type queue_by_tenant
         find_tenants find_matching_jobs list_errors estimate_start""",
-    ENQUEUE: "enqueue_job enqueue_jobs add_document add_artifact",
-    ADD: "request_extraction correct_document_type request_import",
+    ENQUEUE: """
+        enqueue_job enqueue_jobs add_document add_artifact create_passport_document map_fact_label create_snapshot
+        save_rules create_passport""",
+    ADD: """
+        request_extraction correct_document_type request_import add_document_version confirm_facts add_snapshot_items
+        remove_snapshot_items request_build seal_snapshot request_rule_tests request_compile activate_passport
+        revoke_passport request_export""",
     MANAGE: """
         cancel_job retry_job reschedule_job bury_job cancel_jobs retry_jobs reschedule_jobs change_matching_jobs
         create_schedule change_schedule pause_schedules resume_schedules run_schedule backfill_schedule delete_schedule
@@ -63,11 +71,12 @@ RIGHTS: dict[tuple[str, ...], str] = {
         pause_jobs resume_jobs hold_lane release_lane limit_lane
         create_webhook_endpoint change_webhook_endpoint rotate_webhook_secret delete_webhook_endpoint
         test_webhook redeliver_webhook redeliver_webhooks
+        publish_rules retire_rules
         create_connector change_connector set_connector_token delete_connector list_api_keys list_audit""",
     PEOPLE: "create_api_key revoke_api_key set_member remove_member",
     PLATFORM: """
         create_job_type change_job_type emit_event reveal_job list_alerts list_alert_rules change_alert_rule
-        set_platform_tenant""",
+        set_platform_tenant register_signing_key retire_signing_key revoke_signing_key""",
     WORKER: """
         worker_claim_jobs worker_heartbeat_job worker_complete_job worker_fail_job worker_release_job
         worker_settle_and_claim""",

@@ -127,6 +127,14 @@ MEANINGS = {
     "Secrets of tenants": {
         "secret_key": "encrypts the tokens and keys of tenants; without it they are stored in Supabase Vault",
     },
+    "Passports": {
+        "signing_key": "the Ed25519 key that `sign_passport` signs with: 32 random bytes in base64, such as `openssl "
+        "rand -base64 32` prints; while one replaces another, two separated by a comma, the new one first. Only the "
+        "function of the family `sign` needs it",
+        "signing_key_name": "a name for people beside the id of the key, which is its thumbprint",
+        "compiler_build_id": "what the receipt of a battery passport names besides the version and the hash of the "
+        "compiler, such as a commit; `BPC_COMPILER_BUILD_ID` means the same",
+    },
     "Outgoing requests": {
         "outbound_allow": "private networks that webhooks, `http_request` and imports may call, at any port: "
         "`10.1.0.0/16,fd00::/64`, or `loopback`",

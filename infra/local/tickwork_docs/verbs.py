@@ -49,6 +49,21 @@ GROUPS = {
         "correct_document_type",
     ],
     "Artifacts": ["add_artifact", "list_artifacts", "sign_artifact"],
+    "Passports": [
+        *("create_passport", "request_compile", "activate_passport", "disclose", "explain_passport"),
+        *("list_passports", "get_passport", "list_passport_versions", "revoke_passport", "passport_status_list"),
+        *("list_signing_keys", "register_signing_key", "retire_signing_key", "revoke_signing_key"),
+        *("request_export", "list_exports"),
+    ],
+    "Rules": [
+        *("save_rules", "request_rule_tests", "publish_rules", "retire_rules"),
+        *("list_rules", "get_rules", "list_rule_tests"),
+    ],
+    "Facts and snapshots": [
+        *("create_passport_document", "list_passport_documents", "add_document_version", "list_document_versions"),
+        *("list_facts", "confirm_facts", "map_fact_label", "list_fact_mappings", "create_snapshot"),
+        *("add_snapshot_items", "remove_snapshot_items", "request_build", "seal_snapshot", "list_snapshots"),
+    ],
     "Imports": ["request_import", "note_changes"],
     "Events and webhooks": [
         *("emit_event", "emit_held_event", "note_delivery", "test_webhook", "redeliver_webhook"),

@@ -26,11 +26,14 @@ from tickwork_local.api import api_settings, own_api_key
 from tickwork_local.functions import Function, Functions
 from tickwork_local.postgres import PortTaken, PostgresFailed, Server, is_taken, running_postgres, try_lock
 from tickwork_local.project_database import OwnDatabase, existing_database, without_password
+from tickwork_local.signing import own_signing_key
 from tickwork_local.supabase import Lite, running_supabase
 from tickwork_local.ticker import Ticker
 from tickwork_local.watching import Say, WatchedMigrations, say_nothing
 
 DATABASE = "tickwork"
+# The family that has a key of its own.
+SIGN = "sign"
 PORT_ADVICE = "stop what listens there, or choose others with --port, or `port` under [stack] in tickwork.toml."
 
 
@@ -117,7 +120,14 @@ def running_stack(
             "TICKWORK_SECRET_KEY": os.environ.get("TICKWORK_SECRET_KEY") or own_secret_key(home),
             **{name: os.environ.get(name) or value for name, value in own_outbound().items()},
         }
-        urls = cleanup.enter_context(Functions(functions, settings, home / "logs", say)).urls
+        # Only that function gets the key.
+        signing = {name: function for name, function in functions.items() if name == SIGN}
+        others = {name: function for name, function in functions.items() if name != SIGN}
+        urls = cleanup.enter_context(Functions(others, settings, home / "logs", say)).urls
+        if signing:
+            of_sign = {**settings, **own_signing_key(home, database.url)}
+            urls |= cleanup.enter_context(Functions(signing, of_sign, home / "logs", say)).urls
+            urls = {family: urls[family] for family in functions}
         served: Mapping[str, str] = {}
         if supabase:
             log = home / "logs" / "supabase.log"

@@ -71,6 +71,22 @@ export class NoSuchArtifact extends QueueError {
   override readonly name = "NoSuchArtifact";
 }
 
+export class NoSuchFact extends QueueError {
+  override readonly name = "NoSuchFact";
+}
+
+export class NoSuchSnapshot extends QueueError {
+  override readonly name = "NoSuchSnapshot";
+}
+
+export class NoSuchRules extends QueueError {
+  override readonly name = "NoSuchRules";
+}
+
+export class NoSuchPassport extends QueueError {
+  override readonly name = "NoSuchPassport";
+}
+
 export class NoSuchEndpoint extends QueueError {
   override readonly name = "NoSuchEndpoint";
 }
@@ -117,6 +133,10 @@ export const BY_CODE: Readonly<Record<string, typeof QueueError>> = {
   TWJOB: NoSuchJob,
   TWDOC: NoSuchDocument,
   TWART: NoSuchArtifact,
+  TWFCT: NoSuchFact,
+  TWSNP: NoSuchSnapshot,
+  TWRUL: NoSuchRules,
+  TWPAS: NoSuchPassport,
   TWEND: NoSuchEndpoint,
   TWDLV: NoSuchDelivery,
   TWCTR: NoSuchConnector,

@@ -131,6 +131,22 @@ export interface Rows {
     chunk_count: number | null;
     not_read: unknown;
   };
+  document_versions: {
+    id: string;
+    tenant_id: string;
+    passport_document_id: string;
+    version: number;
+    document_id: string;
+    sha256: string | null;
+    schema_version: string;
+    status: string;
+    fact_count: number | null;
+    error_code: string | null;
+    error_message: string | null;
+    job_id: string | null;
+    created_by: string | null;
+    created_at: string;
+  };
   documents: {
     id: string;
     tenant_id: string;
@@ -260,6 +276,32 @@ export interface Rows {
     updated_at: string;
     started_at: string | null;
     finished_at: string | null;
+  };
+  fact_mappings: {
+    id: string;
+    tenant_id: string;
+    kind: string;
+    label: string;
+    field: string;
+    unit: string | null;
+    created_by: string | null;
+    created_at: string;
+  };
+  facts: {
+    id: string;
+    tenant_id: string;
+    document_version_id: string;
+    fact_type: string;
+    fact_key: string;
+    schema_version: string;
+    payload: unknown;
+    payload_canonical: string;
+    payload_hash: string;
+    source: unknown;
+    confirmed_by: string | null;
+    confirmed_at: string | null;
+    created_at: string;
+    confidence: number | null;
   };
   find_tenants: {
     tenant_id: string | null;
@@ -428,6 +470,20 @@ export interface Rows {
     user_id: string;
     role: string;
   };
+  list_rules: {
+    id: string | null;
+    tenant_id: string | null;
+    rule_package_id: string | null;
+    package: string | null;
+    version: string | null;
+    status: string | null;
+    rules_hash: string | null;
+    revision: number | null;
+    valid_from: string | null;
+    created_at: string | null;
+    updated_at: string | null;
+    published_at: string | null;
+  };
   list_schedule_fires: {
     nominal_at: string | null;
     run_at: string | null;
@@ -491,6 +547,79 @@ export interface Rows {
     user_id: string;
     role: string;
     created_at: string;
+  };
+  passport_documents: {
+    id: string;
+    tenant_id: string;
+    name: string;
+    kind: string;
+    created_by: string | null;
+    created_at: string;
+  };
+  passport_exports: {
+    id: string;
+    tenant_id: string;
+    passport_version_id: string;
+    format: string;
+    template: string;
+    audience: string;
+    vault_path: string;
+    sha256: string;
+    size: number;
+    job_id: string | null;
+    created_at: string;
+    updated_at: string;
+  };
+  passport_overview: {
+    id: string | null;
+    tenant_id: string | null;
+    battery_identifier: string | null;
+    model: string | null;
+    category: string | null;
+    created_at: string | null;
+    active_version_id: string | null;
+    active_number: number | null;
+    activated_at: string | null;
+    latest_version_id: string | null;
+    latest_number: number | null;
+    latest_status: string | null;
+    latest_issued_at: string | null;
+    compile_job_id: string | null;
+    compile_status: string | null;
+    compile_error_code: string | null;
+    compile_error_message: string | null;
+  };
+  passport_status_lists: {
+    tenant_id: string;
+    number: number;
+    document: unknown;
+    as_of: string;
+    signing_key_id: string;
+    created_at: string;
+    updated_at: string;
+  };
+  passport_version_overview: {
+    id: string | null;
+    tenant_id: string | null;
+    passport_id: string | null;
+    battery_identifier: string | null;
+    snapshot_id: string | null;
+    rule_package_version_id: string | null;
+    number: number | null;
+    status: string | null;
+    issued_at: string | null;
+    payload_hash: string | null;
+    proof_root_hash: string | null;
+    receipt_hash: string | null;
+    leaf_count: number | null;
+    compiler_build_id: string | null;
+    signing_key_id: string | null;
+    qr_payload: string | null;
+    activated_at: string | null;
+    superseded_at: string | null;
+    revoked_at: string | null;
+    revocation_reason: string | null;
+    created_at: string | null;
   };
   percentiles: {
     at: string | null;
@@ -560,6 +689,43 @@ export interface Rows {
   revealed_job: {
     payload: unknown;
     result: unknown;
+  };
+  rule_package_versions: {
+    id: string;
+    tenant_id: string | null;
+    rule_package_id: string;
+    version: string;
+    status: string;
+    dsl_source: unknown;
+    tests_source: unknown;
+    rules_hash: string | null;
+    revision: number;
+    publish_when_validated: boolean;
+    valid_from: string | null;
+    created_by: string | null;
+    created_at: string;
+    updated_at: string;
+    published_by: string | null;
+    published_at: string | null;
+    retired_at: string | null;
+  };
+  rule_tests_runs: {
+    id: string;
+    tenant_id: string | null;
+    rule_package_version_id: string;
+    revision: number;
+    rules_hash: string | null;
+    seed: number;
+    status: string;
+    total_cases: number;
+    passed_count: number;
+    failed_count: number;
+    first_failure: unknown;
+    mutants: number;
+    mutants_caught: number;
+    compiler_build_id: string | null;
+    job_id: string | null;
+    created_at: string;
   };
   schedule_fires: {
     schedule_id: string;
@@ -642,6 +808,31 @@ export interface Rows {
     tenant_id: string;
     vault_path: string;
   };
+  signing_keys: {
+    id: string;
+    name: string;
+    public_key: string;
+    status: string;
+    valid_from: string;
+    retired_at: string | null;
+    revoked_at: string | null;
+    created_at: string;
+    updated_at: string;
+  };
+  snapshots: {
+    id: string;
+    tenant_id: string;
+    name: string;
+    item_count: number;
+    snapshot_canonical: string | null;
+    snapshot_hash: string | null;
+    sealed_at: string | null;
+    sealed_by: string | null;
+    created_by: string | null;
+    created_at: string;
+    updated_at: string;
+    status: string;
+  };
   summarize_jobs: {
     queued: number;
     due: number;
@@ -708,6 +899,12 @@ export interface Rows {
 
 /** The arguments of each verb, and what it returns: a row, one of several rows, or a value. */
 export interface Verbs {
+  activate_passport: {
+    arguments: {
+      passport_version_id: string;
+    };
+    row: Rows["passport_version_overview"];
+  };
   add_artifact: {
     arguments: {
       tenant_id?: string | null;
@@ -728,6 +925,22 @@ export interface Verbs {
       sha256?: string | null;
     };
     row: Rows["documents"];
+  };
+  add_document_version: {
+    arguments: {
+      passport_document_id: string;
+      document_id: string;
+      schema_version?: string;
+    };
+    row: Rows["document_versions"];
+  };
+  add_snapshot_items: {
+    arguments: {
+      snapshot_id: string;
+      fact_ids?: readonly string[];
+      document_version_id?: string | null;
+    };
+    row: Rows["snapshots"];
   };
   backfill_schedule: {
     arguments: {
@@ -859,6 +1072,12 @@ export interface Verbs {
     };
     row: Rows["jobs"];
   };
+  confirm_facts: {
+    arguments: {
+      fact_ids: readonly string[];
+    };
+    row: Rows["facts"];
+  };
   correct_document_type: {
     arguments: {
       document_id: string;
@@ -952,6 +1171,23 @@ export interface Verbs {
     };
     row: Rows["job_types"];
   };
+  create_passport: {
+    arguments: {
+      tenant_id?: string | null;
+      battery_identifier: string;
+      category: string;
+      model?: string;
+    };
+    row: Rows["passport_overview"];
+  };
+  create_passport_document: {
+    arguments: {
+      tenant_id?: string | null;
+      name: string;
+      kind: string;
+    };
+    row: Rows["passport_documents"];
+  };
   create_schedule: {
     arguments: {
       tenant_id?: string | null;
@@ -978,6 +1214,13 @@ export interface Verbs {
       valid_seconds?: number;
     };
     row: string;
+  };
+  create_snapshot: {
+    arguments: {
+      tenant_id?: string | null;
+      name: string;
+    };
+    row: Rows["snapshots"];
   };
   create_webhook_endpoint: {
     arguments: {
@@ -1021,6 +1264,14 @@ export interface Verbs {
       webhook_endpoint_id: string;
     };
     row: void;
+  };
+  disclose: {
+    arguments: {
+      passport_version_id: string;
+      audience?: string;
+      paths?: readonly string[] | null;
+    };
+    row: unknown;
   };
   emit_event: {
     arguments: {
@@ -1075,6 +1326,12 @@ export interface Verbs {
     };
     row: string;
   };
+  explain_passport: {
+    arguments: {
+      passport_id: string;
+    };
+    row: string;
+  };
   fail_job: {
     arguments: {
       job_id: string;
@@ -1124,6 +1381,18 @@ export interface Verbs {
       job_id: string;
     };
     row: Rows["jobs"];
+  };
+  get_passport: {
+    arguments: {
+      passport_id: string;
+    };
+    row: Rows["passport_overview"];
+  };
+  get_rules: {
+    arguments: {
+      rule_package_version_id: string;
+    };
+    row: Rows["rule_package_versions"];
   };
   get_schedule: {
     arguments: {
@@ -1250,6 +1519,14 @@ export interface Verbs {
     };
     row: Rows["connectors"];
   };
+  list_document_versions: {
+    arguments: {
+      tenant_id?: string | null;
+      passport_document_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["document_versions"];
+  };
   list_documents: {
     arguments: {
       tenant_id?: string | null;
@@ -1281,6 +1558,32 @@ export interface Verbs {
       max_rows?: number;
     };
     row: Rows["events"];
+  };
+  list_exports: {
+    arguments: {
+      tenant_id?: string | null;
+      passport_version_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_exports"];
+  };
+  list_fact_mappings: {
+    arguments: {
+      tenant_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["fact_mappings"];
+  };
+  list_facts: {
+    arguments: {
+      tenant_id?: string | null;
+      document_version_id?: string | null;
+      snapshot_id?: string | null;
+      fact_type?: string | null;
+      after_fact_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["facts"];
   };
   list_holds: {
     arguments: Record<string, never>;
@@ -1329,6 +1632,47 @@ export interface Verbs {
     };
     row: Rows["list_members"];
   };
+  list_passport_documents: {
+    arguments: {
+      tenant_id?: string | null;
+      kind?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_documents"];
+  };
+  list_passport_versions: {
+    arguments: {
+      tenant_id?: string | null;
+      passport_id?: string | null;
+      status?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_version_overview"];
+  };
+  list_passports: {
+    arguments: {
+      tenant_id?: string | null;
+      battery_identifier?: string | null;
+      after_passport_id?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["passport_overview"];
+  };
+  list_rule_tests: {
+    arguments: {
+      rule_package_version_id: string;
+      max_rows?: number;
+    };
+    row: Rows["rule_tests_runs"];
+  };
+  list_rules: {
+    arguments: {
+      tenant_id?: string | null;
+      package?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["list_rules"];
+  };
   list_schedule_fires: {
     arguments: {
       schedule_id: string;
@@ -1342,6 +1686,18 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: Rows["list_schedules"];
+  };
+  list_signing_keys: {
+    arguments: Record<string, never>;
+    row: Rows["signing_keys"];
+  };
+  list_snapshots: {
+    arguments: {
+      tenant_id?: string | null;
+      status?: string | null;
+      max_rows?: number;
+    };
+    row: Rows["snapshots"];
   };
   list_steps: {
     arguments: {
@@ -1378,6 +1734,16 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: Rows["list_workers"];
+  };
+  map_fact_label: {
+    arguments: {
+      tenant_id?: string | null;
+      kind: string;
+      label: string;
+      field: string;
+      unit?: string | null;
+    };
+    row: Rows["fact_mappings"];
   };
   metrics: {
     arguments: {
@@ -1417,6 +1783,12 @@ export interface Verbs {
       is_stopped?: boolean;
     };
     row: void;
+  };
+  passport_status_list: {
+    arguments: {
+      tenant_id?: string | null;
+    };
+    row: Rows["passport_status_lists"];
   };
   pause_event_triggers: {
     arguments: {
@@ -1459,6 +1831,12 @@ export interface Verbs {
       times?: number;
     };
     row: Rows["preview_schedule"];
+  };
+  publish_rules: {
+    arguments: {
+      rule_package_version_id: string;
+    };
+    row: Rows["rule_package_versions"];
   };
   purge_audit: {
     arguments: Record<string, never>;
@@ -1528,6 +1906,13 @@ export interface Verbs {
     };
     row: number;
   };
+  register_signing_key: {
+    arguments: {
+      public_key: string;
+      name?: string;
+    };
+    row: Rows["signing_keys"];
+  };
   release_job: {
     arguments: {
       job_id: string;
@@ -1551,6 +1936,37 @@ export interface Verbs {
     };
     row: boolean;
   };
+  remove_snapshot_items: {
+    arguments: {
+      snapshot_id: string;
+      fact_ids: readonly string[];
+    };
+    row: Rows["snapshots"];
+  };
+  request_build: {
+    arguments: {
+      snapshot_id: string;
+    };
+    row: Rows["enqueued_jobs"];
+  };
+  request_compile: {
+    arguments: {
+      passport_id: string;
+      snapshot_id: string;
+      rule_package_version_id: string;
+      issued_at?: string | null;
+    };
+    row: Rows["enqueued_jobs"];
+  };
+  request_export: {
+    arguments: {
+      passport_version_id: string;
+      format: string;
+      template?: string;
+      audience?: string;
+    };
+    row: Rows["enqueued_jobs"];
+  };
   request_extraction: {
     arguments: {
       document_id: string;
@@ -1566,6 +1982,13 @@ export interface Verbs {
       remote_path?: string;
       files?: unknown;
       priority?: number | null;
+    };
+    row: Rows["enqueued_jobs"];
+  };
+  request_rule_tests: {
+    arguments: {
+      rule_package_version_id: string;
+      seed?: number | null;
     };
     row: Rows["enqueued_jobs"];
   };
@@ -1612,6 +2035,18 @@ export interface Verbs {
     };
     row: Rows["schedules"];
   };
+  retire_rules: {
+    arguments: {
+      rule_package_version_id: string;
+    };
+    row: Rows["rule_package_versions"];
+  };
+  retire_signing_key: {
+    arguments: {
+      signing_key_id: string;
+    };
+    row: Rows["signing_keys"];
+  };
   retry_job: {
     arguments: {
       job_id: string;
@@ -1650,6 +2085,20 @@ export interface Verbs {
     };
     row: Rows["shown_key"];
   };
+  revoke_passport: {
+    arguments: {
+      passport_version_id: string;
+      reason: string;
+    };
+    row: Rows["passport_version_overview"];
+  };
+  revoke_signing_key: {
+    arguments: {
+      signing_key_id: string;
+      revoked_at?: string | null;
+    };
+    row: Rows["signing_keys"];
+  };
   rotate_webhook_secret: {
     arguments: {
       webhook_endpoint_id: string;
@@ -1663,6 +2112,23 @@ export interface Verbs {
       schedule_id: string;
     };
     row: Rows["schedule_fires"];
+  };
+  save_rules: {
+    arguments: {
+      tenant_id?: string | null;
+      package: string;
+      version: string;
+      dsl_source: unknown;
+      tests_source?: unknown;
+      valid_from?: string | null;
+    };
+    row: Rows["rule_package_versions"];
+  };
+  seal_snapshot: {
+    arguments: {
+      snapshot_id: string;
+    };
+    row: Rows["snapshots"];
   };
   search_chunks: {
     arguments: {
@@ -1844,7 +2310,10 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "create_connector",
   "create_event_trigger",
   "create_job_trigger",
+  "create_passport",
+  "create_passport_document",
   "create_schedule",
+  "create_snapshot",
   "create_webhook_endpoint",
   "emit_event",
   "enqueue_job",
@@ -1855,19 +2324,30 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "list_artifacts",
   "list_audit",
   "list_connectors",
+  "list_document_versions",
   "list_documents",
   "list_errors",
   "list_event_triggers",
   "list_events",
+  "list_exports",
+  "list_fact_mappings",
+  "list_facts",
   "list_job_triggers",
   "list_jobs",
   "list_lanes",
   "list_members",
+  "list_passport_documents",
+  "list_passport_versions",
+  "list_passports",
+  "list_rules",
   "list_schedules",
+  "list_snapshots",
   "list_webhook_deliveries",
   "list_webhook_endpoints",
   "list_workers",
+  "map_fact_label",
   "metrics",
+  "passport_status_list",
   "pause_jobs",
   "percentiles",
   "queue_by_type",
@@ -1878,6 +2358,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "reschedule_jobs",
   "resume_jobs",
   "retry_jobs",
+  "save_rules",
   "search_chunks",
   "set_member",
   "set_platform_tenant",

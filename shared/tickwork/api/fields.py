@@ -19,7 +19,10 @@ ALIASES = {
     "arg_schema": ("payload_schema",),
     "name": ("label",),
     "limit": ("max_jobs", "max_hits", "max_rows", "max_keys"),
-    "cursor": ("after_id", "after_event_id", "after_delivery_id", "after_document_id"),
+    "cursor": (
+        *("after_id", "after_event_id", "after_delivery_id", "after_document_id", "after_fact_id"),
+        "after_passport_id",
+    ),
     "type": ("only_type",),
     "status": ("delivery_status",),
     "tenant": ("tenant_id",),

@@ -1,5 +1,5 @@
 """`python -m tickwork.cli` is `tickwork`."""
 
-from tickwork.cli.main import main
+from tickwork.cli.start import main
 
 main()

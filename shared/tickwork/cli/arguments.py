@@ -63,12 +63,29 @@ def digits_of_id(given: str, name: str, kind: str) -> str:
     return digits
 
 
-PLURALS = {"job": "jobs", "document": "documents", "endpoint": "endpoints", "delivery": "deliveries"}
+PLURALS = {
+    "job": "jobs",
+    "document": "documents",
+    "endpoint": "endpoints",
+    "delivery": "deliveries",
+    "passport": "passports",
+    "passport version": "passport versions",
+    "passport document": "passport documents",
+    "document version": "document versions",
+    "snapshot": "snapshots",
+    "rules": "rules",
+}
 LISTED_BY = {
     "job": "tickwork jobs",
     "document": "tickwork documents",
     "endpoint": "tickwork webhooks",
     "delivery": "tickwork webhooks deliveries",
+    "passport": "tickwork passport list",
+    "passport version": "tickwork passport list",
+    "passport document": "tickwork passport documents list",
+    "document version": "tickwork passport documents list",
+    "snapshot": "tickwork passport snapshot list",
+    "rules": "tickwork passport rules list",
 }
 
 

@@ -33,6 +33,10 @@ from tickwork.cli import (
     members,
     metrics,
     new,
+    passport_commands,
+    passport_inputs,
+    passport_rules,
+    passports,
     pauses,
     relay,
     reports,
@@ -51,10 +55,13 @@ from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueE
 RESOURCES = (
     *(stack, logs, database, jobs, job_changes, job_types, pauses, schedules, maintenance, metrics, alerts),
     *(worker, workers, commands, relay, doctor),
-    *(tenants, members, admins, keys, audit, documents, connectors, imports, classifier, reports),
+    *(tenants, members, admins, keys, audit, documents, connectors, imports, classifier, reports, passports),
     *(webhooks, triggers, secrets),
     *(cron, new, bundles, deploy),
 )
+
+# They add their commands to those of `passports`.
+MORE = (passport_inputs, passport_rules, passport_commands)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 for resource in RESOURCES:

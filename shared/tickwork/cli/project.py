@@ -30,6 +30,14 @@ BUILT_IN = {
     ),
     "report": ("reports", ("generate_report", "remove_artifacts")),
     "manage": ("queue", ("change_jobs",)),
+    "passport": (
+        "passports",
+        (
+            *("parse_facts", "build_snapshot", "run_rule_tests"),
+            *("compile_passport", "generate_qr", "export_passport"),
+        ),
+    ),
+    "sign": ("passports", ("sign_passport", "sign_status_list")),
 }
 
 

@@ -21,13 +21,19 @@ if TYPE_CHECKING:
     from tickwork.client.connectors import Connectors
     from tickwork.client.documents import Documents
     from tickwork.client.events import Events
+    from tickwork.client.facts import Facts
     from tickwork.client.job_types import JobTypes
     from tickwork.client.jobs import Jobs, Time
     from tickwork.client.keys import Keys
     from tickwork.client.members import Members
     from tickwork.client.metrics import Metrics
+    from tickwork.client.passport_documents import PassportDocuments
+    from tickwork.client.passports import Passports
     from tickwork.client.pauses import Pauses
+    from tickwork.client.rules import Rules
     from tickwork.client.schedules import Schedules
+    from tickwork.client.signing_keys import SigningKeys
+    from tickwork.client.snapshots import Snapshots
     from tickwork.client.triggers import Triggers
     from tickwork.client.webhooks import Webhooks
     from tickwork.client.workers import Workers
@@ -140,6 +146,42 @@ class Verbs:
         from tickwork.client.artifacts import Artifacts
 
         return Artifacts(self._way)
+
+    @cached_property
+    def signing_keys(self) -> SigningKeys:
+        from tickwork.client.signing_keys import SigningKeys
+
+        return SigningKeys(self._way)
+
+    @cached_property
+    def passports(self) -> Passports:
+        from tickwork.client.passports import Passports
+
+        return Passports(self._way)
+
+    @cached_property
+    def rules(self) -> Rules:
+        from tickwork.client.rules import Rules
+
+        return Rules(self._way)
+
+    @cached_property
+    def passport_documents(self) -> PassportDocuments:
+        from tickwork.client.passport_documents import PassportDocuments
+
+        return PassportDocuments(self._way)
+
+    @cached_property
+    def facts(self) -> Facts:
+        from tickwork.client.facts import Facts
+
+        return Facts(self._way)
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        from tickwork.client.snapshots import Snapshots
+
+        return Snapshots(self._way)
 
     @cached_property
     def webhooks(self) -> Webhooks:

@@ -27,9 +27,9 @@ from tests.world.engine_files import (
 )
 from tickwork.errors import Permanent
 from tickwork.families.extract.elements import Extracted
-from tickwork.families.extract.engines.confinement import MEMORY
 from tickwork.families.extract.engines.local import extract
 from tickwork.families.extract.engines.refusals import REFUSALS
+from tickwork.tools.confined.confinement import MEMORY
 
 Read = Callable[..., Extracted]
 

@@ -20,13 +20,19 @@ if TYPE_CHECKING:
     from tickwork.client.aio.connectors import Connectors
     from tickwork.client.aio.documents import Documents
     from tickwork.client.aio.events import Events
+    from tickwork.client.aio.facts import Facts
     from tickwork.client.aio.job_types import JobTypes
     from tickwork.client.aio.jobs import Jobs, Time
     from tickwork.client.aio.keys import Keys
     from tickwork.client.aio.members import Members
     from tickwork.client.aio.metrics import Metrics
+    from tickwork.client.aio.passport_documents import PassportDocuments
+    from tickwork.client.aio.passports import Passports
     from tickwork.client.aio.pauses import Pauses
+    from tickwork.client.aio.rules import Rules
     from tickwork.client.aio.schedules import Schedules
+    from tickwork.client.aio.signing_keys import SigningKeys
+    from tickwork.client.aio.snapshots import Snapshots
     from tickwork.client.aio.triggers import Triggers
     from tickwork.client.aio.webhooks import Webhooks
     from tickwork.client.aio.workers import Workers
@@ -140,6 +146,42 @@ class Verbs:
         from tickwork.client.aio.artifacts import Artifacts
 
         return Artifacts(self._way)
+
+    @cached_property
+    def signing_keys(self) -> SigningKeys:
+        from tickwork.client.aio.signing_keys import SigningKeys
+
+        return SigningKeys(self._way)
+
+    @cached_property
+    def passports(self) -> Passports:
+        from tickwork.client.aio.passports import Passports
+
+        return Passports(self._way)
+
+    @cached_property
+    def rules(self) -> Rules:
+        from tickwork.client.aio.rules import Rules
+
+        return Rules(self._way)
+
+    @cached_property
+    def passport_documents(self) -> PassportDocuments:
+        from tickwork.client.aio.passport_documents import PassportDocuments
+
+        return PassportDocuments(self._way)
+
+    @cached_property
+    def facts(self) -> Facts:
+        from tickwork.client.aio.facts import Facts
+
+        return Facts(self._way)
+
+    @cached_property
+    def snapshots(self) -> Snapshots:
+        from tickwork.client.aio.snapshots import Snapshots
+
+        return Snapshots(self._way)
 
     @cached_property
     def webhooks(self) -> Webhooks:

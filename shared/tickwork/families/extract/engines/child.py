@@ -1,23 +1,20 @@
 """The process that reads one file. It trusts neither the file nor the libraries that parse it."""
 
 import codecs
-import ctypes
 import gc
 import importlib
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from tickwork.families.extract.engines.confinement import confine, give_up_rights, limit
 from tickwork.families.extract.engines.outline import Outline
 from tickwork.families.extract.engines.refusals import MAX_BYTES, Refused
+from tickwork.tools.confined.confinement import die_with, enter
 
 Reader = Callable[[bytes, Outline], None]
 
-PR_SET_PDEATHSIG = 1
 # Python loads an encoding when it is first used: those of texts, of PDFium, of names in a ZIP, of mail headers.
 ENCODINGS = ("ascii", "utf-8", "utf-16-le", "utf-16-be", "cp1252", "cp437", "raw-unicode-escape")
 
@@ -29,11 +26,7 @@ def main() -> None:
     reader: Reader = importlib.import_module(module).read
     for encoding in ENCODINGS:
         codecs.lookup(encoding)
-    give_up_rights()
-    # Again: whoever becomes another user is no longer told.
-    die_with(int(parent))
-    limit(int(seconds))
-    if problem := confine():
+    if problem := enter(int(parent), int(seconds)):
         write({"unconfined": problem})
     # One file, one pass: nothing is left behind that would be worth looking for.
     gc.disable()
@@ -41,13 +34,6 @@ def main() -> None:
     sys.stdout.flush()
     # Nothing is left to do that could be worth the time, or crash.
     os._exit(0)
-
-
-def die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def read(reader: Reader) -> dict[str, Any]:

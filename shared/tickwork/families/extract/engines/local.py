@@ -1,15 +1,11 @@
 """The engine that reads files right here: in a process of its own, with little memory, time and trust."""
 
 import json
-import os
-import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from math import ceil
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -17,6 +13,7 @@ from tickwork.errors import Permanent, Retryable
 from tickwork.families.extract.elements import UNPRINTABLE, Element, Elements, Extracted, cleaned
 from tickwork.families.extract.engines.refusals import MAX_BYTES, MAX_ELEMENTS, REFUSALS
 from tickwork.logs import log
+from tickwork.tools.confined.running import OVER_THE_LIMIT, TooDemanding, lines_of, running
 
 Report = Callable[[float, str], None]
 
@@ -37,17 +34,6 @@ READERS = {
 # What a child may write: the text, its markup, and the names of its parts.
 MAX_ANSWER = 100_000_000
 MAX_NAME_LENGTH = 200
-# How long the caller goes without being asked whether to stop.
-BREATH = 0.5
-# Signals by which the limits make themselves felt; a library that gets no memory ends itself.
-OVER_THE_LIMIT = {
-    signal.SIGXCPU,
-    signal.SIGKILL,
-    signal.SIGABRT,
-    signal.SIGTRAP,
-    signal.SIGILL,
-    signal.SIGXFSZ,
-}
 
 
 def extract(file: Path, mime_type: str, seconds: float, report: Report) -> Extracted:
@@ -73,30 +59,8 @@ def refused(reason: str) -> Permanent:
     return Permanent(message, code=code)
 
 
-@contextmanager
-def running_child(source: IO[bytes], module: str, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
-    # It gets the open file and no path, the places of Python's modules and nothing else of our environment.
-    environment = {"PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)}
-    if "LD_LIBRARY_PATH" in os.environ:
-        environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
-    # -S: what site would find is in the path already.
-    command = [sys.executable, "-S", "-s", "-P", "-Xutf8", "-m", f"{ENGINES}.child"]
-    child = subprocess.Popen(
-        [*command, str(os.getpid()), str(max(ceil(seconds), 1)), module],
-        stdin=source,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        env=environment,
-        start_new_session=True,
-    )
-    try:
-        yield child
-    finally:
-        child.kill()
-        child.wait()
-        if child.stdout:
-            child.stdout.close()
+def running_child(source: IO[bytes], module: str, seconds: float) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return running(f"{ENGINES}.child", source, seconds, module)
 
 
 class End(NamedTuple):
@@ -127,28 +91,10 @@ class ChildOutput:
         return self._result()
 
     def _lines(self) -> Iterator[bytes]:
-        assert self.child.stdout is not None
-        output = self.child.stdout.fileno()
-        poll = select.poll()
-        poll.register(output, select.POLLIN | select.POLLHUP)
-        size, rest = 0, bytearray()
-        while (left := self.deadline - time.monotonic()) > 0:
-            if not poll.poll(1000 * min(left, BREATH)):
-                self.report(*self.progress)
-                continue
-            block = os.read(output, 1 << 18)
-            size += len(block)
-            if not block:
-                return
-            if size > MAX_ANSWER:
-                break
-            first, *more = block.split(b"\n")
-            rest += first
-            if more:
-                yield bytes(rest)
-                yield from more[:-1]
-                rest = bytearray(more[-1])
-        raise refused("too demanding")
+        try:
+            yield from lines_of(self.child, self.deadline, MAX_ANSWER, lambda: self.report(*self.progress))
+        except TooDemanding:
+            raise refused("too demanding") from None
 
     def _take(self, line: bytes) -> None:
         # Whoever has taken over the child could say anything.

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import resource
+import signal
 import struct
 import sys
 from contextlib import suppress
@@ -11,6 +12,7 @@ from contextlib import suppress
 MEMORY = 1 << 29
 NOBODY = 65534
 
+PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 SECCOMP_RET_ERRNO, SECCOMP_RET_ALLOW = 0x0005_0000, 0x7FFF_0000
@@ -43,6 +45,25 @@ CALLS = {
         131,
     ),
 }
+
+
+def enter(parent: int, seconds: int) -> str | None:
+    """Give up everything, and end with the parent; returns the reason where calls cannot be filtered.
+
+    What is to be loaded has been loaded: later nothing can be.
+    """
+    give_up_rights()
+    # Again: whoever becomes another user is no longer told.
+    die_with(parent)
+    limit(seconds)
+    return confine()
+
+
+def die_with(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def limit(seconds: int) -> None:

@@ -1,0 +1,198 @@
+"""The commands for what passports are compiled from: documents, their facts, and snapshots of facts."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tickwork.cli import connect
+from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
+from tickwork.cli.output import print_json, print_rows
+from tickwork.cli.passport_arguments import document_version_of, snapshot_of
+from tickwork.cli.passport_waiting import finished_job
+from tickwork.cli.passports import group
+from tickwork.cli.upload import MAX_BYTES_OVER_HTTP, MAX_FILE_BYTES, check_file
+from tickwork.client import Tickwork
+from tickwork.client.way import Row
+from tickwork.errors import InvalidRequest
+from tickwork.tools.vault import open_vault
+
+documents = typer.Typer(help="Add documents that facts come from.", rich_markup_mode=None)
+snapshots = typer.Typer(help="Gather the facts that a passport is compiled from.", rich_markup_mode=None)
+group.add_typer(documents, name="documents")
+group.add_typer(snapshots, name="snapshot")
+
+Limit = Annotated[int, typer.Option(min=1, max=1000)]
+Wait = Annotated[float, typer.Option(min=0, help="How many seconds to wait for it.")]
+Snapshot = Annotated[str, typer.Argument(help="Name or id of a snapshot.", metavar="SNAPSHOT")]
+Document = Annotated[
+    str | None,
+    typer.Option(help="All facts of the latest version of this document, by its name; or the id of a version."),
+]
+FactIds = Annotated[list[str] | None, typer.Option("--fact", help="Only this fact; may be repeated.")]
+
+
+@documents.command("list")
+def list_documents(
+    tenant: Tenant = None, limit: Limit = 20, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """List the versions of documents, the newest first."""
+    client = connect.client(database_url)
+    tenant_id = client.tenants.find(tenant) if tenant else None
+    rows = client.passport_documents.list_document_versions(tenant_id, max_rows=limit)
+    columns = {
+        "id": lambda row: str(row["id"]),
+        "document": lambda row: str(row["passport_document_id"]),
+        "version": lambda row: str(row["version"]),
+        "status": lambda row: row["status"],
+        "facts": lambda row: str(row["fact_count"] if row["fact_count"] is not None else ""),
+        "note": lambda row: row["error_code"] or "",
+    }
+    print_rows(rows, as_json, columns, "No documents. `tickwork passport documents add FILE` adds one.")
+
+
+@documents.command("add")
+def add_document(
+    file: Annotated[Path, typer.Argument(help="JSON, CSV or XLSX.", metavar="FILE")],
+    tenant: OfTenant,
+    kind: Annotated[str, typer.Option(help="bom, pcf or dd.")],
+    name: Annotated[str | None, typer.Option(help="Adds a version to the document of this name.")] = None,
+    wait: Wait = 60,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a bill of materials, a carbon footprint or a due diligence report into the vault, and take its facts."""
+    client = connect.client(database_url)
+    tenant_id = client.tenants.find(tenant)
+    stored = uploaded(client, tenant, file)
+    known = client.passport_documents.list_passport_documents(tenant_id, kind, max_rows=1000)
+    document = next((row for row in known if row["name"] == (name or file.name)), None)
+    if document is None:
+        document = client.passport_documents.create_passport_document(tenant_id, name or file.name, kind)
+    version = client.passport_documents.add_document_version(document["id"], stored["id"])
+    finished_job(client, version["job_id"], wait)
+    rows = client.passport_documents.list_document_versions(passport_document_id=document["id"], max_rows=1000)
+    version = next(row for row in rows if row["id"] == version["id"])
+    if as_json:
+        print_json(version)
+    else:
+        print(f"{version['id']} is version {version['version']}, {version['status']}, {version['fact_count']} facts.")
+
+
+def uploaded(client: Tickwork, tenant: str, file: Path) -> Row:
+    tenant_id = client.tenants.find(tenant)
+    check_file(file, MAX_FILE_BYTES if client.has_database else MAX_BYTES_OVER_HTTP)
+    if not client.has_database:
+        return client.documents.upload_document(tenant_id, file.name, file.read_bytes())
+    url, key = connect.chosen_vault()
+    return client.documents.add(open_vault(url, tenant_id, key), tenant_id, file)
+
+
+@group.command("facts")
+def list_facts(
+    tenant: Tenant = None,
+    document: Document = None,
+    snapshot: Annotated[str | None, typer.Option(help="Only those of this snapshot.")] = None,
+    type: Annotated[str | None, typer.Option(help="Such as material.")] = None,
+    limit: Limit = 50,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what documents say about batteries."""
+    client = connect.client(database_url)
+    rows = client.facts.list_facts(
+        client.tenants.find(tenant) if tenant else None,
+        document_version_of(client, document) if document else None,
+        snapshot_of(client, snapshot) if snapshot else None,
+        type,
+        max_rows=limit,
+    )
+    columns = {
+        "id": lambda row: str(row["id"]),
+        "type": lambda row: row["fact_type"],
+        "key": lambda row: row["fact_key"],
+        "sure": lambda row: "yes" if row["confidence"] is None or row["confirmed_at"] else f"{row['confidence']:.0%}",
+        "says": lambda row: json.dumps(row["payload"], ensure_ascii=False),
+    }
+    print_rows(rows, as_json, columns, "No facts. `tickwork passport documents add FILE` takes some from a file.")
+
+
+@group.command("confirm")
+def confirm_facts(
+    facts: Annotated[list[str], typer.Argument(help="As `tickwork passport facts` shows them.", metavar="FACT…")],
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Confirm facts that an extraction was not sure of, after comparing them with the document."""
+    rows = connect.client(database_url).facts.confirm_facts(facts)
+    print_json(rows) if as_json else print(f"{len(rows)} facts are confirmed.")
+
+
+@snapshots.command("list")
+def list_snapshots(
+    tenant: Tenant = None, limit: Limit = 20, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """List snapshots, the newest first."""
+    client = connect.client(database_url)
+    rows = client.snapshots.list_snapshots(client.tenants.find(tenant) if tenant else None, max_rows=limit)
+    columns = {
+        "id": lambda row: str(row["id"]),
+        "name": lambda row: row["name"],
+        "status": lambda row: row["status"],
+        "facts": lambda row: str(row["item_count"]),
+    }
+    print_rows(rows, as_json, columns, "No snapshots. `tickwork passport snapshot create` creates one.")
+
+
+@snapshots.command("create")
+def create_snapshot(
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    tenant: OfTenant,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create an empty snapshot."""
+    client = connect.client(database_url)
+    say_snapshot(client.snapshots.create_snapshot(client.tenants.find(tenant), name), as_json)
+
+
+@snapshots.command("add")
+def add_to_snapshot(
+    snapshot: Snapshot,
+    document: Document = None,
+    fact: FactIds = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add facts to a snapshot: those of a version of a document, or single ones."""
+    if not document and not fact:
+        raise InvalidRequest("nothing to add", hint="Pass --document or --fact: `tickwork passport facts` lists facts.")
+    client = connect.client(database_url)
+    id = snapshot_of(client, snapshot, "SNAPSHOT")
+    of_version = document_version_of(client, document) if document else None
+    say_snapshot(client.snapshots.add_snapshot_items(id, fact or [], of_version), as_json)
+
+
+@snapshots.command("remove")
+def remove_from_snapshot(
+    snapshot: Snapshot, fact: FactIds = None, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
+    """Take facts out of a snapshot."""
+    client = connect.client(database_url)
+    id = snapshot_of(client, snapshot, "SNAPSHOT")
+    say_snapshot(client.snapshots.remove_snapshot_items(id, fact or []), as_json)
+
+
+@snapshots.command("seal")
+def seal_snapshot(snapshot: Snapshot, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Fix the facts of a snapshot for good, so that passports can be compiled from it."""
+    client = connect.client(database_url)
+    say_snapshot(client.snapshots.seal_snapshot(snapshot_of(client, snapshot, "SNAPSHOT")), as_json)
+
+
+def say_snapshot(row: Row, as_json: bool) -> None:
+    if as_json:
+        print_json({name: value for name, value in row.items() if name != "snapshot_canonical"})
+    else:
+        print(f"{row['id']} is {row['status']}, {row['item_count']} facts.")

@@ -1,0 +1,110 @@
+"""The commands for the rules of passports: save, test, publish and retire them."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tickwork.cli import connect
+from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
+from tickwork.cli.output import print_json, print_rows
+from tickwork.cli.passport_arguments import id_of
+from tickwork.cli.passport_waiting import finished_job
+from tickwork.cli.passports import group
+from tickwork.client.way import Row
+from tickwork.errors import InvalidRequest
+
+rules = typer.Typer(help="Save, test and publish rules.", rich_markup_mode=None)
+group.add_typer(rules, name="rules")
+
+RulesId = Annotated[str, typer.Argument(help="As `tickwork passport rules list` shows it.", metavar="RULES")]
+Wait = Annotated[float, typer.Option(min=0, help="How many seconds to wait for it.")]
+
+
+@rules.command("list")
+def list_rules(
+    tenant: Tenant = None,
+    package: Annotated[str | None, typer.Option(help="Only the versions of this package.")] = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """List versions of rules, the newest first."""
+    client = connect.client(database_url)
+    rows = client.rules.list_rules(client.tenants.find(tenant) if tenant else None, package)
+    columns = {
+        "id": lambda row: str(row["id"]),
+        "package": lambda row: row["package"],
+        "version": lambda row: row["version"],
+        "status": lambda row: row["status"],
+    }
+    print_rows(rows, as_json, columns, "No rules. `tickwork passport rules save FILE` saves some.")
+
+
+@rules.command("save")
+def save_rules(
+    file: Annotated[Path, typer.Argument(help="The rules, as JSON.", metavar="FILE")],
+    tenant: OfTenant,
+    package: Annotated[str, typer.Option(help="Name of the package.")],
+    version: Annotated[str, typer.Option(help="Such as 2027-02.")],
+    tests: Annotated[
+        Path | None, typer.Option(help="The tests, as JSON. Without them, rules cannot be published.")
+    ] = None,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Save a version of a rule package as a draft."""
+    client = connect.client(database_url)
+    source, tests_source = read(file), read(tests) if tests else None
+    say_rules(client.rules.save_rules(client.tenants.find(tenant), package, version, source, tests_source), as_json)
+
+
+def read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_bytes())
+    except OSError as error:
+        raise InvalidRequest(f"FILE: {file} cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"FILE: {file} is not JSON ({error})") from None
+
+
+@rules.command("test")
+def run_tests(
+    rules: RulesId,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same cases.")] = None,
+    wait: Wait = 120,
+    database_url: DatabaseUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Test rules with at least 500 cases; a draft that passes becomes validated."""
+    client = connect.client(database_url)
+    id = id_of(client, rules, "RULES", "rules")
+    job = finished_job(client, client.rules.request_rule_tests(id, seed)["id"], wait)
+    run = next(row for row in client.rules.list_rule_tests(id) if row["job_id"] == job.id)
+    if as_json:
+        print_json(run)
+    else:
+        print(f"{run['status']}: {run['passed_count']} of {run['total_cases']} cases, seed {run['seed']}.")
+        print(f"The tests notice {run['mutants_caught']} of {run['mutants']} changes of the rules.")
+    raise typer.Exit(0 if run["status"] == "passed" else 1)
+
+
+@rules.command("publish")
+def publish_rules(rules: RulesId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Publish rules, so that passports can be compiled by them; a draft is tested first."""
+    client = connect.client(database_url)
+    say_rules(client.rules.publish_rules(id_of(client, rules, "RULES", "rules")), as_json)
+
+
+@rules.command("retire")
+def retire_rules(rules: RulesId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+    """Retire published rules: no passport is compiled by them any more."""
+    client = connect.client(database_url)
+    say_rules(client.rules.retire_rules(id_of(client, rules, "RULES", "rules")), as_json)
+
+
+def say_rules(row: Row, as_json: bool) -> None:
+    if as_json:
+        print_json({name: value for name, value in row.items() if not name.endswith("_source")})
+    else:
+        print(f"{row['id']} is version {row['version']}, {row['status']}.")

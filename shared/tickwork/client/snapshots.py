@@ -1,0 +1,47 @@
+# Written by `make client` from aio/snapshots.py: change that one.
+"""Snapshots: the facts that passports are compiled from. One method per SQL function, with the same name."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from tickwork.client.way import Row, Way
+
+
+class Snapshots:
+    def __init__(self, way: Way) -> None:
+        self._way = way
+
+    def create_snapshot(self, tenant_id: UUID | str | None, name: str) -> Row:
+        (row,) = self._way.rows("create_snapshot", {"tenant_id": tenant_id, "name": name}, repeatable=False)
+        return row
+
+    def list_snapshots(
+        self, tenant_id: UUID | str | None = None, status: str | None = None, max_rows: int = 50
+    ) -> list[Row]:
+        given = {"tenant_id": tenant_id, "status": status, "max_rows": max_rows}
+        return self._way.rows("list_snapshots", given)
+
+    def add_snapshot_items(
+        self,
+        snapshot_id: UUID | str,
+        fact_ids: Sequence[UUID | str] = (),
+        document_version_id: UUID | str | None = None,
+    ) -> Row:
+        """The facts that are named, and all of a validated version of a document."""
+        given = {"snapshot_id": snapshot_id, "fact_ids": list(fact_ids), "document_version_id": document_version_id}
+        (row,) = self._way.rows("add_snapshot_items", given)
+        return row
+
+    def remove_snapshot_items(self, snapshot_id: UUID | str, fact_ids: Sequence[UUID | str]) -> Row:
+        given = {"snapshot_id": snapshot_id, "fact_ids": list(fact_ids)}
+        (row,) = self._way.rows("remove_snapshot_items", given)
+        return row
+
+    def request_build(self, snapshot_id: UUID | str) -> Row:
+        """The job that checks the facts."""
+        (row,) = self._way.rows("request_build", {"snapshot_id": snapshot_id})
+        return row
+
+    def seal_snapshot(self, snapshot_id: UUID | str) -> Row:
+        (row,) = self._way.rows("seal_snapshot", {"snapshot_id": snapshot_id}, repeatable=False)
+        return row

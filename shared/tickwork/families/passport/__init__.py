@@ -1,0 +1,1 @@
+"""Battery passports: from facts and rules to versions that are signed and can be verified."""

@@ -1,0 +1,1 @@
+"""Processes that read files of strangers: with little memory and time, and without files, network and rights."""

@@ -1,0 +1,77 @@
+"""The strict reader: what different readers of JSON would read differently is refused by name."""
+
+import pytest
+
+from tickwork.passports.reading import MAX_DEPTH, Refused, read_json
+
+REFUSED = {
+    "duplicate key": ("DUPLICATE_KEY", b'{"a": {"b": 1, "b": 1}}'),
+    "escaped duplicate": ("DUPLICATE_KEY", b'{"a": 1, "\\u0061": 2}'),
+    "NaN": ("NOT_JSON", b"[NaN]"),
+    "Infinity": ("NOT_JSON", b"[-Infinity]"),
+    "1e400": ("NUMBER_NOT_EXACT", b"1e400"),
+    "1e-400": ("NUMBER_NOT_EXACT", b"1e-400"),
+    "huge negative exponent": ("NUMBER_NOT_EXACT", b"1e-99999999999999999999"),
+    "2^53 + 1": ("NUMBER_NOT_EXACT", b"9007199254740993"),
+    "2^53": ("NUMBER_NOT_EXACT", b"9007199254740992"),
+    "309 digits": ("NUMBER_NOT_EXACT", b"1" * 309),
+    "a million digits": ("NUMBER_NOT_EXACT", b"1" * 1_000_000),
+    "18 digits": ("NUMBER_NOT_EXACT", b"0.123456789012345678"),
+    "lone surrogate": ("LONE_SURROGATE", b'"\\ud83d"'),
+    "surrogates in the wrong order": ("LONE_SURROGATE", b'{"\\udd0b\\ud83d": 1}'),
+    "U+0000": ("NUL_CHARACTER", b'{"a\\u0000": 1}'),
+    "NFD value": ("NOT_NFC", '["e\u0301"]'.encode()),
+    "NFD twin of a key": ("NOT_NFC", '{"\u00e9": 1, "e\u0301": 2}'.encode()),
+    "escaped NFD": ("NOT_NFC", b'"e\\u0301"'),
+    "UTF-16 without a mark": ("NOT_UTF8", "[1]".encode("utf-16-le")),
+    "UTF-32": ("NOT_UTF8", "[1]".encode("utf-32")),
+    "Latin-1": ("NOT_UTF8", '"é"'.encode("latin-1")),
+    "surrogate in UTF-16": ("NOT_UTF8", b"\xff\xfe" + '"\ud83d"'.encode("utf-16-le", "surrogatepass")),
+    "surrogate in UTF-8": ("NOT_UTF8", b'"\xed\xa0\xbd"'),
+    "too deep": ("TOO_DEEP", b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)),
+    "objects too deep": ("TOO_DEEP", b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1)),
+    "100,000 levels": ("TOO_DEEP", b"[" * 100_000),
+    "100,000 levels, closed": ("TOO_DEEP", b"[" * 100_000 + b"]" * 100_000),
+    "empty": ("NOT_JSON", b""),
+    "two values": ("NOT_JSON", b"1 2"),
+    "a comma too many": ("NOT_JSON", b"[1,]"),
+    "a control character": ("NOT_JSON", b'"\x01"'),
+    "a leading zero": ("NOT_JSON", b"01"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_exact_is_refused_by_name(case: str) -> None:
+    code, data = REFUSED[case]
+
+    with pytest.raises(Refused) as refused:
+        read_json(data)
+
+    assert refused.value.code == code
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b"-0", 0),
+        (b"-0.0", 0),
+        (b"1.0", 1),
+        (b"1e2", 100),
+        (b"0.1", 0.1),
+        (b"9007199254740991", 9007199254740991),
+        (b"1.7976931348623157e308", 1.7976931348623157e308),
+        (b"\xef\xbb\xbf[1]", [1]),
+        ('{"é": "\U0001f50b"}'.encode("utf-16"), {"é": "\U0001f50b"}),
+        (b'"\\ud83d\\udd0b"', "\U0001f50b"),
+        (b"[" * MAX_DEPTH + b"1" + b"]" * MAX_DEPTH, None),
+    ],
+)
+def test_what_everybody_reads_alike_is_read(data: bytes, value: object) -> None:
+    assert value is None or read_json(data) == value
+    assert type(read_json(data)) is type(value) or value is None
+
+
+def test_a_file_over_50_mb_is_not_even_decoded() -> None:
+    with pytest.raises(Refused, match="FILE_TOO_LARGE"):
+        read_json(b" " * 50_000_001)
