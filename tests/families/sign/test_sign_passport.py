@@ -1,5 +1,6 @@
 """sign_passport: signs what was compiled and nothing else, once, with a key that is registered."""
 
+import json
 import subprocess
 import sys
 from base64 import b64encode
@@ -11,6 +12,7 @@ import pytest
 from tests.world import World
 from tests.world.passports import ISSUED_AT
 from tests.world.signing import KEY, NEXT_KEY, TRUST, Signer
+from tickwork.passports import verifier
 from tickwork.passports.data_integrity import proof_verifies
 from tickwork.passports.exports.json_ld import json_ld
 from tickwork.passports.packages import read_json, read_passport
@@ -250,3 +252,15 @@ def test_the_function_that_signs_needs_neither_rules_nor_typesetting() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert found == "set()\n"
+
+
+@pytest.mark.parametrize("audience", ["public", "legitimate_interest", "authorities"])
+def test_what_sql_discloses_verifies(signer: Signer, audience: str) -> None:
+    version = signer.version()
+    signer.finish()
+
+    bundle = signer.world.value("select disclose(%s, %s)", version, audience)
+    file = json.dumps(bundle).encode()
+
+    assert verify(read_passport(file), Evidence(TRUST, as_of=signer.row(version)["issued_at"])).is_valid
+    assert verifier.verify(file, KEY.id, signer.row(version)["qr_payload"])["passport_version_id"] == str(version)
