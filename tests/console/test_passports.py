@@ -96,6 +96,7 @@ def test_the_page_is_german_and_read_only_if_the_viewer_wants_that(viewers: View
     viewers.member.client.delete_cookie(PREFERENCES)
 
     assert "Kategorie Elektrofahrzeug" in seen.text
+    assert "Änderungen" not in seen.text
     assert '<details class="change"' not in seen.html
     assert refused.status == 403
 

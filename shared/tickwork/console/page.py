@@ -14,18 +14,8 @@ if TYPE_CHECKING:
 MODULES = (
     *("overview", "jobs", "job", "errors", "latency", "schedules", "schedule_changes", "triggers", "trigger_changes"),
     *("webhook_changes", "webhooks", "documents", "artifacts", "imports", "passports", "passport_changes", "pauses"),
-    *(
-        "job_types",
-        "tenants",
-        "members",
-        "keys",
-        "workers",
-        "alerts",
-        "audit",
-        "tenant_choice",
-        "sign_in",
-        "preferences",
-    ),
+    *("job_types", "tenants", "members", "keys", "workers", "alerts", "audit"),
+    *("tenant_choice", "sign_in", "preferences"),
 )
 
 
