@@ -14,12 +14,25 @@ from tests.console.conftest import Viewers
 from tests.world.console import console_of, user_of
 from tests.world.passports import FACTS, ISSUED_AT, attribute
 from tests.world.signing import KEY, Signer
-from tickwork.console.passports import PAGE_SIZE
+from tickwork.console.passports import ATTRIBUTES_SHOWN, PAGE_SIZE, VERSIONS_SHOWN
 from tickwork.console.preferences import PREFERENCES
+from tickwork.passports.canonical import canonical
 from tickwork.passports.verifier import verify
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 HASH = "ab" * 32
+COPY_VERSION = """
+    insert into passport_versions (
+      id, tenant_id, passport_id, snapshot_id, rule_package_version_id, number, payload_canonical, payload_hash,
+      proof_canonical, proof_root_hash, leaf_count, receipt_canonical, receipt_hash, compiler_build_id, issued_at
+    )
+    select
+      gen_random_uuid(), tenant_id, %(passport)s, snapshot_id, rule_package_version_id, copy.number, %(payload)s,
+      sha256(%(payload)s), proof_canonical, proof_root_hash, leaf_count, receipt_canonical, receipt_hash,
+      compiler_build_id, issued_at + copy.number * interval '1 day'
+    from passport_versions, generate_series(1, %(count)s) as copy(number)
+    where id = %(version)s
+"""
 
 
 @dataclass(frozen=True)
@@ -206,6 +219,24 @@ def test_a_member_activates_and_revokes_a_version(viewers: Viewers, made: Made) 
     assert HOSTILE not in revoked.html
     assert status(viewers, made.newest) == "revoked"
     assert viewers.member.post(f"{path}/activate").status == 409
+
+
+def test_only_the_newest_versions_and_the_first_attributes_are_shown(viewers: Viewers, made: Made) -> None:
+    passport = viewers.world.service.passports.create_passport(viewers.acme, "long", "ev")["id"]
+    said = {"value": 7, "unit": None, "access": "restricted"}
+    payload = canonical({"attributes": {f"a.b{number:03}": said for number in range(ATTRIBUTES_SHOWN + 1)}})
+    copied = {"passport": passport, "payload": payload, "count": VERSIONS_SHOWN + 1, "version": made.active}
+    viewers.world.admin.execute(COPY_VERSION, copied)
+
+    seen = viewers.member.get(f"/passports/{passport}")
+
+    assert "Only the newest 20 are shown." in seen.text
+    assert "Only the first 500 are shown." in seen.text
+    assert "a.b499 7 legitimate interest and authorities" in seen.text
+    assert seen.html.count('<tr id="version-') == VERSIONS_SHOWN
+    # They are not signed.
+    for offered in ("<img", "/bundle", '<details class="change"'):
+        assert offered not in seen.html
 
 
 def test_a_database_without_passports_has_no_such_pages(viewers: Viewers) -> None:
