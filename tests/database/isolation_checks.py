@@ -64,7 +64,8 @@ def cells(
         target = scene.alpha if target is scene.beta else scene.beta
     if target is not home:
         target = target._replace(token=home.token if home else uuid4())
-    for attack in attacks(scene, target, is_aimed=context == "other tenant"):
+    is_known = context in ("claims", "other tenant")
+    for attack in attacks(scene, target, is_aimed=context == "other tenant", is_known=is_known):
         # What no client may call is refused before anybody's claims are looked at: once is enough.
         if attack.verb == "rpc" and attack.object not in scene.open_functions and not is_first:
             continue
