@@ -112,13 +112,16 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     row |= {"battery_identifier": "another"}
     if name == "public.passport_versions":
         row |= {"number": 99, "compiler_build_id": "another", "status": "signed"}
+    if name == "public.passport_exports":
+        row |= {"template": "another", "vault_path": scene.first_rows[name, target.word]["vault_path"]}
     names = {"public.jobs": CLIENT_COLUMNS, "public.documents": DOCUMENT_COLUMNS}.get(name, ", ".join(columns))
     copy = f"select {names} from jsonb_populate_record(null::{name}, %(row)s)"
     yield Attack(
         name, "insert", f"insert into {name} ({names}) overriding system value {copy}", {"row": json.dumps(row)}
     )
     # One that the worker may set, where it may not set them all.
-    column = {"public.passports": "salt_commitment", "public.passport_versions": "status"}.get(name, columns[-1])
+    settable = {"public.passports": "salt_commitment", "public.passport_versions": "status"}
+    column = {**settable, "public.passport_exports": "sha256"}.get(name, columns[-1])
     # A sealed snapshot is never changed.
     only = f"{' and' if aim else ' where'} status <> 'sealed'" if name == "public.snapshots" else ""
     yield Attack(name, "update", f"update {name} set {column} = {column}{aim}{only}", {})

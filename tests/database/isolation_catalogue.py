@@ -115,6 +115,8 @@ ARGUMENTS_OF = {
     "end_signing_key": {"status": "retired"},
     "list_passport_versions": {"status": "signed"},
     "create_passport": {"battery_identifier": "another"},
+    "request_export": {"format": "pdf", "template": "standard"},
+    "check_exportable": {"format": "pdf"},
     "list_passport_documents": {"kind": "bom"},
     "map_fact_label": {"kind": "bom"},
     "create_passport_document": {"kind": "bom"},
