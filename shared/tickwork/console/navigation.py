@@ -32,6 +32,7 @@ ENTRIES = (
     Entry("/webhooks", "Webhooks", "h", module="webhooks", group="Events"),
     Entry("/documents", "Documents", "d", module="documents", group="Files"),
     Entry("/imports", "Imports", "i", module="imports", group="Files"),
+    Entry("/passports", "Passports", "b", module="passports", group="Files"),
     Entry("/pauses", "Pauses", "p", group="Operations"),
     Entry("/types", "Types", "y", group="Operations"),
     Entry("/workers", "Workers", "w", group="Operations"),

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 # The modules with pages, in the order of the navigation.
 MODULES = (
     *("overview", "jobs", "job", "errors", "latency", "schedules", "schedule_changes", "triggers", "trigger_changes"),
-    *("webhook_changes", "webhooks", "documents", "artifacts", "imports", "pauses", "job_types", "tenants", "members"),
-    *("keys", "workers", "alerts", "audit", "tenant_choice", "sign_in", "preferences"),
+    *("webhook_changes", "webhooks", "documents", "artifacts", "imports", "passports", "passport_changes", "pauses"),
+    *("job_types", "tenants", "members", "keys", "workers", "alerts", "audit"),
+    *("tenant_choice", "sign_in", "preferences"),
 )
 
 

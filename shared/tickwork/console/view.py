@@ -31,6 +31,7 @@ VERBS_OF_MODULES = {
     "webhooks": "list_events",
     "imports": "list_connectors",
     "reports": "list_artifacts",
+    "passports": "list_passports",
 }
 INSTALLED = """
     select verb.name
