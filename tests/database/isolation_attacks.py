@@ -105,8 +105,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     # A chunk belongs to the document of its extraction.
     of = target.document if name == "public.document_chunks" else target.spare
     row |= {"document_id": str(of), "event_id": str(target.event)}
-    spare = "select id from public.facts where tenant_id = %s and fact_key like '%%_to_spare'"
-    row |= {"fact_key": "a key", "version": 99, "fact_id": str(scene.value(spare, target.tenant))}
+    row |= {"fact_key": "a key", "version": 99, "fact_id": str(target.spare_fact)}
     row |= {"vault_path": f"tenant/{target.tenant}/{uuid4()}"}
     row |= {"battery_identifier": "another"}
     if name == "public.passport_versions":

@@ -78,6 +78,8 @@ REFUSED = (
     # The version is active already.
     "tickwork.check_activatable",
     "tickwork.check_sealed",
+    # No row: nothing is wrong with the snapshot.
+    "tickwork.snapshot_problem",
     # Those who try have no key.
     "tickwork.caller_key(",
     "tickwork.live_key(",
@@ -91,6 +93,8 @@ BOOKKEEPING = {
 }
 # What workers may do in jobs of types that the scene has none of: the change of many jobs, and reports.
 IN_OTHER_JOBS = {
+    # No row: nothing is wrong with the snapshot.
+    ("tickwork.snapshot_problem(uuid)", "rpc"),
     *((f"{schema}.change_some_jobs(integer)", "rpc") for schema in ("public", "tickwork")),
     *((f"public.{table}", "select") for table in ("jobs", "schedules", "schedule_fires")),
     *((f"tickwork.{table}", "select") for table in ("attempts", "early_usage")),
