@@ -12,7 +12,11 @@ from tickwork.settings import load_settings
 from tickwork.tools.outbound.policy import Policy, policy_of
 
 API_URL, API_KEY = "TICKWORK_API_URL", "TICKWORK_API_KEY"
-HOME = Path(os.environ.get("TICKWORK_HOME") or (project_root() or Path()) / ".tickwork")
+
+
+def stack_home() -> Path:
+    """The folder of the local stack."""
+    return Path(os.environ.get("TICKWORK_HOME") or (project_root() or Path()) / ".tickwork")
 
 
 def client(database_url: str | None) -> Tickwork:
@@ -31,7 +35,7 @@ def chosen_url(given: str | None, is_worker: bool = False) -> str:
         return arguments.database_url(given, "--database-url")
     if from_environment := os.environ.get("TICKWORK_DATABASE_URL"):
         return arguments.database_url(from_environment, "TICKWORK_DATABASE_URL")
-    if stack := find_stack(HOME):
+    if stack := find_stack(stack_home()):
         return stack.worker_url if is_worker else stack.database_url
     raise BadSetting(
         "no database is configured. Start the local stack with `tickwork up`, or set TICKWORK_DATABASE_URL."
@@ -43,7 +47,7 @@ def chosen_vault() -> tuple[str, str | None]:
 
     if url := os.environ.get("TICKWORK_VAULT_URL"):
         return url, os.environ.get("TICKWORK_VAULT_KEY")
-    if stack := find_stack(HOME):
+    if stack := find_stack(stack_home()):
         return stack.vault_url, None
     raise BadSetting("no vault is configured. Start the local stack with `tickwork up`, or set TICKWORK_VAULT_URL.")
 
@@ -56,7 +60,7 @@ def secret_key(database_url: str | None) -> str | None:
     if key := os.environ.get("TICKWORK_SECRET_KEY"):
         return key
     # Functions outside the local stack could not unseal what is sealed with its key.
-    if (stack := find_stack(HOME)) and stack.database_url == chosen_url(database_url):
+    if (stack := find_stack(stack_home())) and stack.database_url == chosen_url(database_url):
         return own_secret_key(stack.home)
     return None
 
@@ -65,6 +69,6 @@ def outbound_policy() -> Policy:
     """Whom the functions may call, according to the environment or the running local stack."""
     from tickwork_local.stack import find_stack, own_outbound
 
-    stack = find_stack(HOME)
+    stack = find_stack(stack_home())
     environment = {**(own_outbound() if stack else {}), **os.environ, "TICKWORK_DATABASE_URL": "postgresql://"}
     return policy_of(load_settings(environment))

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tickwork.cli import arguments
-from tickwork.cli.connect import HOME
+from tickwork.cli.connect import stack_home
 from tickwork.cli.diagnosis import examine
 from tickwork.cli.options import AsJson
 from tickwork.cli.output import print_json, printable
@@ -30,7 +30,7 @@ def doctor(
     from tickwork_local.stack import find_stack, own_secret_key
 
     given = dict(os.environ)
-    if "TICKWORK_DATABASE_URL" not in given and (stack := find_stack(HOME)):
+    if "TICKWORK_DATABASE_URL" not in given and (stack := find_stack(stack_home())):
         ours = {"DATABASE_URL": stack.worker_url, "VAULT_URL": stack.vault_url, "OPEN_ON_LOOPBACK": "true"}
         ours["SECRET_KEY"] = own_secret_key(stack.home)
         given = {**{f"TICKWORK_{name}": value for name, value in ours.items()}, **given}

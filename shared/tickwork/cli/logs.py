@@ -33,9 +33,9 @@ def logs(
     as_json: AsJson = False,
 ) -> None:
     """Show the logs of the local stack, or those of one job."""
-    folder = connect.HOME / "logs"
+    folder = connect.stack_home() / "logs"
     if not folder.is_dir():
-        raise BadSetting(f"no local stack has run in {connect.HOME}. Start one with `tickwork up`.")
+        raise BadSetting(f"no local stack has run in {connect.stack_home()}. Start one with `tickwork up`.")
     digits = None if job is None else arguments.digits_of_id(job, "JOB", "job")
     files = Files(folder)
     show(deque(wanted(heapq.merge(*files.new_lines(), key=lambda line: line.at), digits), limit), as_json)

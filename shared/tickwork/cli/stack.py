@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickwork.cli import arguments, connect
-from tickwork.cli.connect import HOME
+from tickwork.cli.connect import stack_home
 from tickwork.cli.options import AsJson, DatabaseUrl, Functions
 from tickwork.cli.output import print_json
 from tickwork.cli.project import API, BUILT_IN, FIRST_PORT, Project, find_project, missing_packages
@@ -72,7 +72,7 @@ def up(
         lite = installed_lite() if supabase else None
         print(f"Starting {'' if url else 'Postgres and '}the functions …", flush=True)
         with running_stack(
-            HOME,
+            stack_home(),
             chosen,
             project=project,
             database_url=url,
@@ -136,7 +136,7 @@ def demo(
     from tickwork_local.demo import run_demo
 
     is_kept = sys.stdout.isatty() if keep is None else keep
-    raise typer.Exit(run_demo(Path(f"{HOME}-demo"), is_kept=is_kept))
+    raise typer.Exit(run_demo(Path(f"{stack_home()}-demo"), is_kept=is_kept))
 
 
 @commands.command()
@@ -145,9 +145,9 @@ def console() -> None:
     from tickwork_local.api import console_link
     from tickwork_local.stack import find_stack
 
-    stack = find_stack(HOME)
+    stack = find_stack(stack_home())
     if stack is None or "api_url" not in stack.api:
-        raise BadSetting(f"no local stack with an API is running in {HOME}. Start one with `tickwork up`.")
+        raise BadSetting(f"no local stack with an API is running in {stack_home()}. Start one with `tickwork up`.")
     print(console_link(stack.api["api_url"], stack.database_url))
 
 
@@ -161,12 +161,12 @@ def status(
     """Show the URLs of the database and functions of the stack."""
     from tickwork_local.stack import find_stack
 
-    stack = find_stack(HOME)
+    stack = find_stack(stack_home())
     if as_json:
         print_json({"running": stack is not None, **(stack.as_json() if stack else {})})
         raise typer.Exit(0 if stack else 1)
     if stack is None:
-        raise BadSetting(f"no local stack is running in {HOME}. Start one with `tickwork up`.")
+        raise BadSetting(f"no local stack is running in {stack_home()}. Start one with `tickwork up`.")
     if name:
         if name not in PRINTABLE:
             raise InvalidRequest(f"NAME: there is no {name!r}", hint=f"There are {', '.join(PRINTABLE)}.")
@@ -188,7 +188,7 @@ def tick(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
 
     url = connect.chosen_url(database_url)
     reaped = connect.client(url).maintenance.reap_expired_leases()
-    stack = find_stack(HOME)
+    stack = find_stack(stack_home())
     reports = wake_all(stack.functions) if stack and stack.database_url == url else []
     if as_json:
         print_json({"reaped": reaped, "functions": reports})

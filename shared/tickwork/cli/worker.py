@@ -51,7 +51,7 @@ def worker(
         raise InvalidRequest("--batch: is for one family, without --concurrency", hint=hint)
     # The function reads it too, when its handlers are loaded.
     os.environ["TICKWORK_DATABASE_URL"] = connect.chosen_url(database_url, is_worker=True)
-    if stack := find_stack(connect.HOME):
+    if stack := find_stack(connect.stack_home()):
         os.environ.setdefault("TICKWORK_VAULT_URL", stack.vault_url)
         os.environ.setdefault("TICKWORK_SECRET_KEY", own_secret_key(stack.home))
         for name, value in own_outbound().items():
