@@ -252,7 +252,6 @@ def of_passports(target: Target) -> dict[str, str]:
         "audience": "public",
         "access": "public",
         "paths": NULL,
-        "format": "pdf",
         "template": "standard",
         "levels": array("x"),
         **of_signing_keys(),
