@@ -21,12 +21,13 @@ security definer -- the worker may not lock passport documents
 set search_path = ''
 as $$
 declare
+  tenant constant uuid := tickwork.tenant_of_held_job();
   document public.documents;
 begin
   select * into document
   from public.documents
   where documents.id = add_held_document_version.document_id
-    and documents.tenant_id = tickwork.tenant_of_held_job();
+    and documents.tenant_id = tenant;
 
   if not found then
     raise exception 'document_id: there is no document %',
