@@ -40,7 +40,7 @@ from tickwork.families.manage import change_jobs
 from tickwork.jobs import held_steps
 from tickwork.jobs.rows import Status
 from tickwork.queue import Queue
-from tickwork.tools import events
+from tickwork.tools import document_versions, events
 
 ROOT = Path(__file__).parents[1]
 MIGRATIONS = sorted((ROOT / "supabase/migrations").glob("*.sql"))
@@ -67,7 +67,7 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 HOMES = (
     *(Queue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
     *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, change_jobs),
-    *(PassportDocuments, Facts, Snapshots),
+    *(PassportDocuments, Facts, Snapshots, document_versions),
     *(Rules, Passports, SigningKeys),
 )
 # Those of the client that are no function: they take a file, read rows, wait, or keep the rows of a table.

@@ -16,7 +16,7 @@ HELLO = Path(__file__).parents[1] / "infra/bench/functions/hello/main.py"
 
 FAMILIES = {
     "manage": ["change_jobs"],
-    "extract": ["extract_document"],
+    "extract": ["extract_document", "ingest_document"],
     "import": ["check_connector", "import_dropbox", "import_gdrive", "import_onedrive", "watch_connector"],
     "classify": ["classify_document"],
     "report": ["generate_report", "remove_artifacts"],

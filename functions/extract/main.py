@@ -3,6 +3,6 @@
 from tickwork.jobs.handler import Handlers, loaded_when_due
 from tickwork.serve import serve
 
-HANDLERS: Handlers = loaded_when_due("tickwork.families.extract", "extract_document")
+HANDLERS: Handlers = loaded_when_due("tickwork.families.extract", "extract_document", "ingest_document")
 
 main = serve("extract", HANDLERS)

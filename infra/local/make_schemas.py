@@ -22,6 +22,8 @@ FILES = {
     "20261116004580_report_payloads.sql": ("report",),
     "20261116005580_passport_payloads.sql": ("passport", "sign"),
 }
+# Types that a later module adds to a family.
+LATER = {"ingest_document": "20261116005580_passport_payloads.sql"}
 
 WIDTH, MAX_LINE = 100, 120
 INDENT = "    "
@@ -46,14 +48,14 @@ where job_types.key = any (shipped.types);
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     for name, of_module in FILES.items():
-        rows = ",\n".join(row(*schemas, types) for schemas, types in shipped_schemas(of_module))
+        rows = ",\n".join(row(*schemas, types) for schemas, types in shipped_schemas(name, of_module))
         (folder / name).write_text(HEAD + UPDATE.format(rows=rows))
 
 
-def shipped_schemas(of_module: tuple[str, ...]) -> list[tuple[tuple[Schema, Schema], list[str]]]:
+def shipped_schemas(file: str, of_module: tuple[str, ...]) -> list[tuple[tuple[Schema, Schema], list[str]]]:
     """The schemas of payload and result, each pair with the types that have it: those that import share theirs."""
     found: list[tuple[tuple[Schema, Schema], list[str]]] = []
-    for type, handler in sorted(each for family in of_module for each in shipped_handlers(family)):
+    for type, handler in sorted(handlers_of(file, of_module)):
         assert handler.result, f"{type}: its handler has no result model"
         schemas = (payload_schema_of(handler.payload), result_schema_of(handler.result))
         types = next((types for known, types in found if known == schemas), None)
@@ -62,6 +64,13 @@ def shipped_schemas(of_module: tuple[str, ...]) -> list[tuple[tuple[Schema, Sche
         else:
             types.append(type)
     return found
+
+
+def handlers_of(file: str, of_module: tuple[str, ...]) -> Iterator[tuple[str, Handler[Any]]]:
+    families = of_module if file not in LATER.values() else (*of_module, "extract")
+    for type, handler in (each for family in families for each in shipped_handlers(family)):
+        if LATER.get(type, file) == file:
+            yield type, handler
 
 
 def shipped_handlers(family: str) -> Iterator[tuple[str, Handler[Any]]]:

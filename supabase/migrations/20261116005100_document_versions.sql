@@ -47,6 +47,53 @@ comment on function public.create_passport_document is
   'Sets up a document for passports, of kind bom, pcf or dd, which gets its files by add_document_version. Raises '
   'TWTNT, TWMEM, TWENQ, TWARG, TWAUT.';
 
+create function tickwork.insert_document_version(
+  id uuid,
+  document public.documents,
+  passport_document_id uuid,
+  schema_version text
+)
+returns public.document_versions
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  added public.document_versions;
+begin
+  -- The lock keeps two versions from getting the same number.
+  perform
+  from public.passport_documents
+  where passport_documents.id = insert_document_version.passport_document_id
+    and passport_documents.tenant_id = (insert_document_version.document).tenant_id
+  for no key update;
+
+  if not found then
+    raise exception 'passport_document_id: there is no passport document %',
+      coalesce(insert_document_version.passport_document_id::text, 'null')
+      using errcode = 'TWDOC', hint = 'list_passport_documents shows those that you may see.';
+  end if;
+
+  insert into public.document_versions (
+    id, tenant_id, passport_document_id, version, document_id, sha256, schema_version
+  )
+  select
+    insert_document_version.id, (insert_document_version.document).tenant_id,
+    insert_document_version.passport_document_id, coalesce(max(document_versions.version), 0) + 1,
+    (insert_document_version.document).id, (insert_document_version.document).sha256,
+    insert_document_version.schema_version
+  from public.document_versions
+  where document_versions.passport_document_id = insert_document_version.passport_document_id
+  returning * into added;
+
+  return added;
+end
+$$;
+
+comment on function tickwork.insert_document_version is
+  '-> uploaded. Makes a file the next version of a passport document of its tenant. The caller enqueues parse_facts. '
+  'Raises TWDOC.';
+
 create function tickwork.add_document_version(passport_document_id uuid, document_id uuid, schema_version text)
 returns public.document_versions
 language plpgsql
@@ -60,28 +107,9 @@ declare
   rule text;
   field text;
 begin
-  -- The lock keeps two versions from getting the same number.
-  perform
-  from public.passport_documents
-  where passport_documents.id = add_document_version.passport_document_id
-    and passport_documents.tenant_id = document.tenant_id
-  for no key update;
-
-  if not found then
-    raise exception 'passport_document_id: there is no passport document %',
-      coalesce(add_document_version.passport_document_id::text, 'null')
-      using errcode = 'TWDOC', hint = 'list_passport_documents shows those that you may see.';
-  end if;
-
-  insert into public.document_versions (
-    tenant_id, passport_document_id, version, document_id, sha256, schema_version
-  )
-  select
-    document.tenant_id, add_document_version.passport_document_id, coalesce(max(document_versions.version), 0) + 1,
-    document.id, document.sha256, add_document_version.schema_version
-  from public.document_versions
-  where document_versions.passport_document_id = add_document_version.passport_document_id
-  returning * into added;
+  added := tickwork.insert_document_version(
+    gen_random_uuid(), document, add_document_version.passport_document_id, add_document_version.schema_version
+  );
 
   update public.document_versions
   set job_id = (tickwork.enqueue_job(tickwork.new_job(

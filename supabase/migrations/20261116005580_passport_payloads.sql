@@ -64,6 +64,35 @@ from (
       "required": ["vault_path", "sha256", "size"],
       "properties": {"vault_path": {"type": "string"}, "sha256": {"type": "string"}, "size": {"type": "integer"}}
     }'),
+    (array['extract_document'], jsonb '{
+      "type": "object",
+      "required": ["document_id"],
+      "properties": {
+        "document_id": {"type": "string", "format": "uuid"},
+        "engine": {
+          "type": ["string", "null"],
+          "enum": ["local", "unstructured_fast", "unstructured_hires", null]
+        }
+      }
+    }', jsonb '{
+      "type": "object",
+      "required": ["page_count", "element_count", "chunk_count", "doc_type", "not_read"],
+      "properties": {
+        "page_count": {"type": "integer"},
+        "element_count": {"type": "integer"},
+        "chunk_count": {"type": "integer"},
+        "doc_type": {"type": "string"},
+        "not_read": {
+          "type": "object",
+          "required": ["pages", "attachments", "characters"],
+          "properties": {
+            "pages": {"type": "array", "items": {"type": "integer"}},
+            "attachments": {"type": "array", "items": {"type": "string"}},
+            "characters": {"type": "integer"}
+          }
+        }
+      }
+    }'),
     (array['generate_qr'], jsonb '{
       "type": "object",
       "required": ["passport_version_id"],
@@ -77,6 +106,36 @@ from (
         "qr_payload": {"type": "string"}
       }
     }'),
+    (array['ingest_document'], jsonb '{
+      "type": "object",
+      "required": ["document_id", "options"],
+      "properties": {
+        "document_id": {"type": "string", "format": "uuid"},
+        "file_url": {"type": ["string", "null"], "maxLength": 1000},
+        "mime_type": {"type": ["string", "null"], "maxLength": 200},
+        "options": {
+          "type": "object",
+          "required": ["passport_document_id"],
+          "properties": {
+            "passport_document_id": {"type": "string", "format": "uuid"},
+            "schema_version": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$"},
+            "engine": {
+              "type": ["string", "null"],
+              "enum": ["local", "unstructured_fast", "unstructured_hires", null]
+            }
+          },
+          "additionalProperties": false
+        }
+      },
+      "additionalProperties": false
+    }', jsonb '{
+      "type": "object",
+      "required": ["document_version_id", "is_extracted"],
+      "properties": {
+        "document_version_id": {"type": "string", "format": "uuid"},
+        "is_extracted": {"type": "boolean"}
+      }
+    }'),
     (array['parse_facts'], jsonb '{
       "type": "object",
       "required": ["document_version_id"],
@@ -86,7 +145,7 @@ from (
       "required": ["fact_count"],
       "properties": {
         "fact_count": {"type": "integer"},
-        "sheets_left_out": {"type": "array", "items": {"type": "string"}},
+        "left_out": {"type": "array", "items": {"type": "string"}},
         "mixed_scripts": {"type": "array", "items": {"type": "string"}}
       }
     }'),

@@ -103,6 +103,19 @@ def test_what_is_not_there_is_said(maker: Maker, ask_all: AskAll) -> None:
     assert [words for each, words in zip(asked, expected.values(), strict=True) if words not in refusal(each)] == []
 
 
+def test_rules_with_a_type_error_are_not_sent(world: World, ask_all: AskAll, tmp_path: Path) -> None:
+    world.tenant()
+    file = tmp_path / "rules.json"
+    check = {"code": "LIGHT", "check": "general.mass > 1", "words": "It is too light", "severity": "error"}
+    mass = {"path": "general.mass", "words": "Mass", "access": "public", "schema": {"type": "number"}}
+    file.write_text(json.dumps({"title": "Own", "facts": {}, "attributes": [mass], "checks": [check]}))
+
+    (refused,) = ask_all(["rules", "save", str(file), "--tenant", "acme", "--package", "own", "--version", "1"])
+
+    assert "the rules cannot be read: LIGHT" in refusal(refused)
+    assert world.value("select count(*) from rule_package_versions where tenant_id is not null") == 0
+
+
 def test_snapshots_have_names_and_rules_files(world: World, ask_all: AskAll, tmp_path: Path) -> None:
     world.tenant()
     file = tmp_path / "rules.json"

@@ -120,6 +120,7 @@ ARGUMENTS_OF = {
     "check_exportable": {"format": "pdf"},
     "list_passport_documents": {"kind": "bom"},
     "map_fact_label": {"kind": "bom"},
+    "add_held_document_version": {"document_version_id": "7d1f7e5c-1f0a-4f43-9a55-0a5b3f9c2e11"},
     "create_passport_document": {"kind": "bom"},
     "put_step": {"kind": "step"},
     "throughput": {"since": "yesterday", "until": "tomorrow"},

@@ -115,7 +115,8 @@ MAY_EXECUTE = {
         tickwork.separate_words tickwork.fold_umlauts tickwork.search_words tickwork.search_key
         tickwork.search_vector""",
     "tickwork_worker": """
-        public.emit_held_event tickwork.emit_held_event public.note_delivery tickwork.note_delivery
+        public.emit_held_event tickwork.emit_held_event public.add_held_document_version
+        tickwork.add_held_document_version public.note_delivery tickwork.note_delivery
         public.read_held_steps tickwork.read_held_steps public.store_held_step tickwork.store_held_step
         public.open_held_wait tickwork.open_held_wait
         tickwork.keep_secret tickwork.read_secrets public.change_some_jobs tickwork.change_some_jobs

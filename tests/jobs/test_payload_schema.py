@@ -24,9 +24,15 @@ FAMILIES = [module.name for module in iter_modules(families.__path__)]
 HANDLERS = {type: handler for family in FAMILIES for type, handler in shipped_handlers(family)}
 MODELS: dict[str, Any] = {type: handler.payload for type, handler in HANDLERS.items()}
 SHIPPED = sorted(MODELS)
+AN_ID = str(uuid4())
+IDS_OF_A_PASSPORT = dict.fromkeys(("passport_id", "snapshot_id", "rule_package_version_id"), AN_ID)
 # Where an id in every field is no payload.
 SAMPLES: dict[str, dict[str, Any]] = {
     "change_jobs": {"action": "retry", "filter": {"status": "dead"}, "reason": "It is up again", "matching": 3},
+    "compile_passport": {**IDS_OF_A_PASSPORT, "issued_at": "2027-02-18T00:00:00Z"},
+    "export_passport": {"passport_version_id": AN_ID, "format": "pdf"},
+    "ingest_document": {"document_id": AN_ID, "options": {"passport_document_id": AN_ID}},
+    "run_rule_tests": {"rule_package_version_id": AN_ID, "seed": 1},
 }
 
 

@@ -63,6 +63,7 @@ GROUPS = {
         *("create_passport_document", "list_passport_documents", "add_document_version", "list_document_versions"),
         *("list_facts", "confirm_facts", "map_fact_label", "list_fact_mappings", "create_snapshot"),
         *("add_snapshot_items", "remove_snapshot_items", "request_build", "seal_snapshot", "list_snapshots"),
+        "add_held_document_version",
     ],
     "Imports": ["request_import", "note_changes"],
     "Events and webhooks": [

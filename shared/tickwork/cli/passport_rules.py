@@ -56,6 +56,7 @@ def save_rules(
     """Save a version of a rule package as a draft."""
     client = connect.client(database_url)
     source, tests_source = read(file), read(tests) if tests else None
+    check(source)
     say_rules(client.rules.save_rules(client.tenants.find(tenant), package, version, source, tests_source), as_json)
 
 
@@ -66,6 +67,19 @@ def read(file: Path) -> Any:
         raise InvalidRequest(f"FILE: {file} cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"FILE: {file} is not JSON ({error})") from None
+
+
+def check(source: Any) -> None:
+    """The database cannot check the types of expressions: say here what run_rule_tests would find."""
+    try:
+        from tickwork.passports.rules.rules import RulesRefused, read_rules
+    except ImportError:
+        # Without the extra `passport`, the tests find it.
+        return
+    try:
+        read_rules(source)
+    except RulesRefused as error:
+        raise InvalidRequest(f"FILE: the rules cannot be read: {error}") from None
 
 
 @rules.command("test")

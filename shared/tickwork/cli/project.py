@@ -21,7 +21,7 @@ API = "api"
 COMMAND = "command"
 # The families that come with tickwork, each with the module that has its tables, and its types.
 BUILT_IN = {
-    "extract": ("documents", ("extract_document",)),
+    "extract": ("documents", ("extract_document", "ingest_document")),
     "classify": ("documents", ("classify_document",)),
     "webhook": ("webhooks", ("deliver_webhook", "http_request")),
     "import": (

@@ -105,6 +105,16 @@ def columns_of(rows: Sequence[Row], taught: Mapping[str, Meaning]) -> list[Colum
     return found
 
 
+def has_known_heads(heads: Row, kind: Kind, taught: Mapping[str, Meaning]) -> bool:
+    """Whether a table with these heads has facts of this kind."""
+    meanings = (meaning_of(str(head).strip(), taught) for head in heads)
+    try:
+        sort_of({meaning.field for meaning in meanings if meaning is not None}, kind)
+    except Refused:
+        return False
+    return True
+
+
 def has_attributes(heads: Row, taught: Mapping[str, Meaning]) -> bool:
     meanings = (meaning_of(str(head).strip(), taught) for head in heads)
     return any(meaning is not None and meaning.field == "attribute" for meaning in meanings)

@@ -95,7 +95,7 @@ def test_an_ambiguous_number_is_refused(maker: BatteryMaker) -> None:
 
 
 def test_a_type_of_file_without_facts_is_refused(maker: BatteryMaker) -> None:
-    version = maker.parse("bom.pdf", b"%PDF-1.4")
+    version = maker.parse("bom.png", b"\x89PNG")
 
     assert maker.job(version["job_id"]).error_code == "UNSUPPORTED_DOCUMENT_KIND"
     assert (version["status"], version["error_code"]) == ("rejected", "UNSUPPORTED_DOCUMENT_KIND")

@@ -9,6 +9,7 @@ from tests.passports.rules.small_rules import example, mass, material, small_rul
 from tests.world import World
 from tickwork.families.passport.run_rule_tests import RUN_RULE_TESTS
 from tickwork.jobs.rows import Job
+from tickwork.passports.build import build_id
 from tickwork.passports.rules.default import PACKAGE, default_rules, default_tests
 from tickwork.passports.rules.rules import read_rules
 from tickwork.runtime.deadline import Deadline
@@ -65,6 +66,7 @@ def test_a_draft_that_passes_is_validated(office: Office) -> None:
     (run,) = office.runs()
     assert (run["seed"], run["status"], run["passed_count"], run["failed_count"]) == (-7, "passed", 602, 0)
     assert (run["job_id"], run["rules_hash"], run["revision"]) == (job.id, row["rules_hash"], 1)
+    assert run["compiler_build_id"] == build_id()
     assert office.events() == ["rules.validated"]
 
 

@@ -11,6 +11,7 @@ from tickwork.errors import Permanent
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
+from tickwork.passports.build import build_id
 from tickwork.passports.rules.cases import UnreadableTests
 from tickwork.passports.rules.rules import Rules, RulesRefused, read_rules
 from tickwork.passports.rules.runner import Run, TooFewCases, run_tests
@@ -90,6 +91,7 @@ def store(version: Row, rules: Rules, run: Run, seed: int, job_id: UUID, connect
             "first_failure": None if run.first_failure is None else Jsonb(run.first_failure),
             "mutants": run.mutants,
             "mutants_caught": run.mutants_caught,
+            "compiler_build_id": build_id(),
         },
     )
 
@@ -97,11 +99,12 @@ def store(version: Row, rules: Rules, run: Run, seed: int, job_id: UUID, connect
 INSERT_RUN = """
     insert into public.rule_tests_runs (
       tenant_id, rule_package_version_id, revision, rules_hash, seed, status, total_cases, passed_count, failed_count,
-      first_failure, mutants, mutants_caught, job_id
+      first_failure, mutants, mutants_caught, compiler_build_id, job_id
     )
     values (
       %(tenant_id)s, %(id)s, %(revision)s, %(rules_hash)s, %(seed)s, %(run_status)s, %(total_cases)s, %(passed_count)s,
-      %(failed_count)s, %(first_failure)s, %(mutants)s, %(mutants_caught)s, %(job_id)s
+      %(failed_count)s, %(first_failure)s, %(mutants)s, %(mutants_caught)s,
+      %(compiler_build_id)s, %(job_id)s
     )
 """
 

@@ -30,8 +30,10 @@ class Version:
     error_code: str | None
     error_message: str | None
     sha256: str | None
+    document_id: UUID
     vault_path: str
     mime_type: str
+    is_extracted: bool
     taught: Mapping[str, Meaning]
 
 
@@ -51,7 +53,14 @@ READ = """
       document_versions.id, document_versions.tenant_id, document_versions.passport_document_id,
       document_versions.version, passport_documents.kind, document_versions.schema_version, document_versions.status,
       document_versions.fact_count, document_versions.error_code, document_versions.error_message,
-      coalesce(document_versions.sha256, documents.sha256) as sha256, documents.vault_path, documents.mime_type
+      coalesce(document_versions.sha256, documents.sha256) as sha256, document_versions.document_id,
+      documents.vault_path, documents.mime_type,
+      exists (
+        select
+        from public.extractions
+        where extractions.document_id = documents.id
+          and extractions.status = 'done'
+      ) as is_extracted
     from public.document_versions
     join public.passport_documents on passport_documents.id = document_versions.passport_document_id
     join public.documents on documents.id = document_versions.document_id
