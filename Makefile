@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -rs --numprocesses 4 --dist loadfile --no-load
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 
-.PHONY: help demo test explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-guards check-deploy bench chaos soak schemas docs client screenshots attack lint lock clean
+.PHONY: help demo test explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-broker test-guards check-deploy bench chaos soak schemas docs client screenshots attack lint lock clean
 
 # What can be made.
 help:
@@ -67,6 +67,10 @@ test-figures: $(STAMP)
 # A report of a million jobs as CSV: the same totals as SQL, and how much memory it took. make test-reports ARGS=50000 takes fewer.
 test-reports: $(STAMP)
 	$(BIN)/python -m tests.families.report.report_of_a_million $(ARGS)
+
+# A RabbitMQ on this machine with a real memory alarm, which blocks everybody who uses it for some seconds.
+test-broker: $(STAMP)
+	TICKWORK_TEST_BLOCKED_BROKER=1 $(BIN)/python -m pytest tests/waking/test_blocked_broker.py
 
 # Guards broken on purpose, one after the other, each with the tests that must notice it.
 test-guards: $(STAMP)

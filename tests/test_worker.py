@@ -250,7 +250,8 @@ def test_kills_between_many_handlers_lose_and_double_nothing(typed: World, tmp_p
     for seen in range(20, 100, 20):
         with worker(typed, tmp_path, "other", "--concurrency", "8") as process:
             until(partial(has_seen, process, seen))
-        # The block has killed it.
+        # The block has killed it. Its sessions may still commit a claim until they notice that.
+        until(lambda: typed.value(SESSIONS_OF_WORKERS) == 0)
         held = typed.rows("select id from jobs where status = 'running'")
         assert len(held) <= 8
         typed.run("update jobs set lease_expires_at = clock_timestamp() - interval '1 second' where status = 'running'")
@@ -258,6 +259,11 @@ def test_kills_between_many_handlers_lose_and_double_nothing(typed: World, tmp_p
         until(lambda: typed.value("select count(*) from jobs where status = 'done'") == len(jobs))
 
     assert typed.row("select count(*) as rows, count(distinct job_id) as jobs from notes") == {"rows": 120, "jobs": 120}
+
+
+SESSIONS_OF_WORKERS = """
+    select count(*) from pg_stat_activity where datname = current_database() and usename = 'tickwork_worker'
+"""
 
 
 def has_seen(process: Process, jobs: int) -> bool:

@@ -35,6 +35,17 @@ comment on role tickwork_api is
 alter role tickwork_worker set statement_timeout = '60s';
 alter role tickwork_worker set idle_in_transaction_session_timeout = '60s';
 
+-- A statement that its worker has broken off ends, even if the request to cancel it came before it began.
+do $$
+begin
+  alter role tickwork_worker set client_connection_check_interval = '1s';
+exception
+  -- A server on Windows cannot tell.
+  when invalid_parameter_value then
+    null;
+end
+$$;
+
 -- Nor must a request that nobody waits for any more.
 alter role tickwork_api set statement_timeout = '30s';
 alter role tickwork_api set lock_timeout = '10s';

@@ -56,7 +56,8 @@ begin
     jobs.is_redacted
   into due
   from tickwork.waiting
-  join public.jobs on jobs.id = waiting.job_id and jobs.status = 'queued'
+  -- An array, as in start_jobs.
+  join public.jobs on jobs.id = any (array[waiting.job_id]) and jobs.status = 'queued'
   where waiting.family = request.family
     and waiting.type = asked_for
     and waiting.tenant_number = tenant.number

@@ -75,7 +75,7 @@ begin
       updated_at = now_at,
       finished_at = now_at
     from ended
-    where jobs.id = ended.id
+    where jobs.id = any (array[ended.id])
       and ended.is_done
     returning jobs.is_awaited
   )

@@ -38,6 +38,7 @@ begin
       )
       from public.jobs as ended
       where ended.id = outcome.job_id
+      limit 1
     ) as following(status)
     where jobs.id = outcome.job_id
       -- Both conditions are needed: whichever side the planner starts from, it uses the key.

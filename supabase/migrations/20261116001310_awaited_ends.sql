@@ -184,7 +184,7 @@ as $$
     left join lateral (select * from public.jobs where jobs.id = awaited.id limit 1) as peer on true
     group by jobs.id, jobs.after_when
   ) as again
-  where jobs.id = again.id;
+  where jobs.id = any (array[again.id]);
 $$;
 
 comment on function tickwork.wait_again is

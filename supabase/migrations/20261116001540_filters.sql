@@ -34,7 +34,9 @@ parallel safe
 return regexp_replace(
   regexp_replace(
     left(message, 500),
-    '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|''[^'']*''|"[^"]*"|0x[0-9a-fA-F]+',
+    '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|''[^'']*''|"[^"]*"|0x[0-9a-fA-F]+|'
+    -- Such as the end of a worker's id: eight digits and letters or more, with some of each.
+    || '\m(?=[0-9]*[a-fA-F])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,}\M',
     '…',
     'g'
   ),

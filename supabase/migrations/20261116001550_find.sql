@@ -48,12 +48,11 @@ begin
     wanted,
     case when is_unsuccessful then 'tickwork.unsuccessful_jobs' else 'public.jobs' end,
     part,
+    ids,
     case part
-      -- Several keys of a job may start like that.
-      when 'id' then array(select distinct unnest(ids))::text[]
       when 'tenant_id' then coalesce((wanted).tenant_ids, array(select tenants.tenant_id from tickwork.tenants))::text[]
       when 'status' then array[(wanted).status]
-      else array(
+      when 'type' then array(
         select distinct family_types.type
         from tickwork.family_types
         where family_types.family = coalesce((wanted).family, family_types.family)
@@ -80,6 +79,18 @@ declare
 begin
   if coalesce((wanted).status not in ('queued', 'running'), true) then
     return null;
+  end if;
+
+  -- Where everything is asked for, there is no need to look up what belongs to whom.
+  if (wanted).status = 'queued' and num_nonnulls((wanted).tenant_ids, (wanted).family, (wanted).type) = 0 then
+    return array(
+      select waiting.job_id from tickwork.waiting
+      union all
+      select parked.job_id from tickwork.parked
+      union all
+      select awaiting.job_id from tickwork.awaiting
+      limit unfinished_jobs.most
+    );
   end if;
 
   execute
@@ -167,6 +178,7 @@ create function tickwork.search_jobs(
   wanted tickwork.job_filter,
   relation text,
   part text,
+  ids uuid[],
   keys text[],
   max_jobs integer
 )
@@ -175,17 +187,17 @@ language plpgsql
 stable
 as $$
 declare
-  ids uuid[];
+  matching uuid[];
 begin
   execute format(
     $search$
       select array(
         select first_ones.id
-        from unnest($3::%3$s[]) as part(key)
+        from %3$s as part
         cross join lateral (
           select jobs.id, jobs.created_at
           from %1$s as jobs
-          where jobs.%2$I = part.key
+          where jobs.%2$I = %6$s
             and (($1).family is null or jobs.family = ($1).family)
             and (($1).type is null or jobs.type = ($1).type)
             and (($1).status is null or jobs.status = ($1).status)
@@ -215,17 +227,23 @@ begin
     $search$,
     search_jobs.relation,
     search_jobs.part,
-    case when search_jobs.part in ('id', 'tenant_id') then 'uuid' else 'text' end,
+    case search_jobs.part
+      when 'id' then '(select)'
+      when 'tenant_id' then 'unnest($3::uuid[])'
+      else 'unnest($3)'
+    end,
     case when (wanted).oldest_first then '>' else '<' end,
-    case when (wanted).oldest_first then 'asc' else 'desc' end
+    case when (wanted).oldest_first then 'asc' else 'desc' end,
+    -- A hundred thousand ids are looked up at once, in their order. The planner would take long to look at each.
+    case search_jobs.part when 'id' then 'any (array(select unnest($4)))' else 'part' end
   )
-  into ids
-  using wanted, search_jobs.max_jobs, search_jobs.keys;
+  into matching
+  using wanted, search_jobs.max_jobs, search_jobs.keys, search_jobs.ids;
 
-  return ids;
+  return matching;
 end
 $$;
 
 comment on function tickwork.search_jobs is
   'Reads jobs part by part, such as tenant by tenant, in the order of an index: the first few of each, and then the '
-  'first of all these.';
+  'first of all these. Or those with the given ids, all at once.';

@@ -169,7 +169,7 @@ begin
     finished_at = null
   from unnest(changing) with ordinality as job
   left join public.job_types on job_types.key = job.type and job.status <> 'queued'
-  where jobs.id = job.id;
+  where jobs.id = any (array[job.id]);
 
   delete from tickwork.unsuccessful
   where unsuccessful.job_id = any (ids);

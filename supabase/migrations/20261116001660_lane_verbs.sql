@@ -182,3 +182,40 @@ comment on function public.limit_lane is
   'queued -> queued. From now on at most max_running jobs of the lane run at once, and at most starts_per_minute start '
   'per minute; null means no limit. Replaces earlier limits. For admins. Raises TWARG, TWKEY, TWBIG, TWTNT, '
   'TWMEM, TWADM, TWLAN.';
+
+create function tickwork.list_lanes(tenant_id uuid)
+returns table (
+  tenant_id uuid, family text, lane text, max_running integer, starts_per_minute integer, is_held boolean,
+  held_until timestamptz, reason text
+)
+language sql
+stable
+security definer -- nobody may read lane rules
+set search_path = ''
+as $$
+  select
+    lane_rules.tenant_id, lane_rules.family, lane_rules.lane, lane_rules.max_running, lane_rules.starts_per_minute,
+    -- A hold that has ended stays in its row. Not every language can read infinity.
+    coalesce(lane_rules.held_until > now(), false),
+    case when lane_rules.held_until > now() then nullif(lane_rules.held_until, 'infinity') end,
+    case when lane_rules.held_until > now() then lane_rules.reason end
+  from tickwork.lane_rules
+  where (list_lanes.tenant_id is null or lane_rules.tenant_id = list_lanes.tenant_id)
+    and (lane_rules.held_until > now() or num_nonnulls(lane_rules.max_running, lane_rules.starts_per_minute) > 0)
+    and ((select tickwork.may_act_for(null)) or lane_rules.tenant_id in (select tickwork.caller_tenants()))
+  order by lane_rules.tenant_id, lane_rules.family, lane_rules.lane
+  limit 1000;
+$$;
+
+create function public.list_lanes(tenant_id uuid default null)
+returns table (
+  tenant_id uuid, family text, lane text, max_running integer, starts_per_minute integer, is_held boolean,
+  held_until timestamptz, reason text
+)
+language sql
+stable
+return tickwork.list_lanes(tenant_id);
+
+comment on function public.list_lanes is
+  'Reads the lanes that are held or limited, with their limits (null means none), and whether, until when (null means '
+  'until somebody releases them) and why they are held. At most 1000.';

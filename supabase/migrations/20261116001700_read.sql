@@ -35,15 +35,20 @@ stable
 set search_path = ''
 as $$
   select jobs.*
-  from unnest(tickwork.list_jobs(
-    tickwork.new_filter(
-      list_jobs.tenant_id, list_jobs.family, list_jobs.type, list_jobs.status, list_jobs.lane, list_jobs.error_code,
-      list_jobs.created_after, list_jobs.created_before, list_jobs.source, list_jobs.key_starts_with,
-      list_jobs.finished_after, list_jobs.finished_before, list_jobs.after_id, list_jobs.oldest_first,
-      list_jobs.correlation_id
-    ),
-    list_jobs.max_jobs
-  )) with ordinality as listed(id, place)
+  from (
+    select tickwork.list_jobs(
+      tickwork.new_filter(
+        list_jobs.tenant_id, list_jobs.family, list_jobs.type, list_jobs.status, list_jobs.lane, list_jobs.error_code,
+        list_jobs.created_after, list_jobs.created_before, list_jobs.source, list_jobs.key_starts_with,
+        list_jobs.finished_after, list_jobs.finished_before, list_jobs.after_id, list_jobs.oldest_first,
+        list_jobs.correlation_id
+      ),
+      list_jobs.max_jobs
+    )
+    -- Otherwise the planner searches too, to estimate how many there are.
+    offset 0
+  ) as matching(ids)
+  cross join unnest(matching.ids) with ordinality as listed(id, place)
   cross join lateral (select * from public.jobs where jobs.id = listed.id limit 1) as jobs
   order by listed.place;
 $$;

@@ -11,6 +11,7 @@ declare
   now_at constant timestamptz := clock_timestamp();
   job public.jobs;
   error text;
+  attempts text;
 begin
   select * into job
   from public.jobs
@@ -22,6 +23,7 @@ begin
   end if;
 
   error := job.error_code || coalesce(': ' || rtrim(job.error_message, '.'), '');
+  attempts := job.attempts || case job.attempts when 1 then ' attempt' else ' attempts' end;
 
   return case
     when job.status = 'running' then
@@ -49,12 +51,13 @@ begin
       format('It has been due since %s', job.run_at::timestamptz(0))
       || coalesce('. ' || tickwork.obstacle(job), ' and ' || tickwork.turn_in_words(job))
     when job.status = 'dead' and job.error_code = 'BURIED' then format(
-      'It was buried at %s, after %s attempts: %s. A retry queues it again.',
-      job.finished_at::timestamptz(0), job.attempts, rtrim(job.error_message, '.')
+      'It was buried at %s, after %s: %s. A retry queues it again.',
+      job.finished_at::timestamptz(0), attempts, rtrim(job.error_message, '.')
     )
     when job.status = 'dead' then format(
-      'It has been dead since %s, after %s attempts, the last of which ended with %s. A retry queues it again.',
-      job.finished_at::timestamptz(0), job.attempts, error
+      'It has been dead since %s, after %s, %s ended with %s. A retry queues it again.',
+      job.finished_at::timestamptz(0), attempts,
+      case job.attempts when 1 then 'which' else 'the last of which' end, error
     )
     when job.status = 'failed' then format(
       'It failed at %s with %s. Fix the cause, then a retry queues it again.', job.finished_at::timestamptz(0), error
@@ -65,7 +68,7 @@ begin
       case job.error_code when 'AWAITED_JOB_FAILED' then ': ' || job.error_message end
     )
     else format(
-      'It was done at %s, after %s of %s attempts.', job.finished_at::timestamptz(0), job.attempts, job.max_attempts
+      'It was done at %s, in attempt %s of %s.', job.finished_at::timestamptz(0), job.attempts, job.max_attempts
     )
   end;
 end

@@ -31,7 +31,7 @@ $$;
 comment on function public.list_members is
   'Reads who belongs to a tenant, and as what. For its members. Raises TWTNT, TWMEM.';
 
-create function tickwork.find_tenants(words text, max_tenants integer)
+create function tickwork.find_tenants(words text, max_tenants integer, tenant_ids uuid[])
 returns table (tenant_id uuid, name text)
 language sql
 stable
@@ -45,6 +45,7 @@ as $$
       or position(lower(find_tenants.words) in lower(organizations.name)) > 0
       or lower(find_tenants.words) = organizations.id::text
     )
+    and (find_tenants.tenant_ids is null or organizations.id = any (find_tenants.tenant_ids))
     and ((select tickwork.may_act_for(null)) or organizations.id in (select tickwork.caller_tenants()))
   -- Whoever types all of a name means that one.
   order by
@@ -59,9 +60,11 @@ stable
 set search_path = ''
 as $$
   select *
-  from tickwork.find_tenants(find_tenants.words, find_tenants.max_tenants);
+  from tickwork.find_tenants(find_tenants.words, find_tenants.max_tenants, null);
 $$;
 
+comment on function tickwork.find_tenants is
+  'The same as the public function, and also only among some tenants: for the names of those that a page is about.';
 comment on function public.find_tenants is
   'Reads which of the tenants that the caller may see have these words in their name, or this id: the one with exactly '
   'this name first, then by name. At most 1000.';

@@ -60,9 +60,35 @@ begin atomic
     and (list_audit.action is null or audit_log.action = list_audit.action)
     and (list_audit.target is null or audit_log.target = list_audit.target)
     and (list_audit.actor_id is null or audit_log.actor_id = list_audit.actor_id)
-    and (list_audit.created_after is null or audit_log.at >= list_audit.created_after)
-    and (list_audit.created_before is null or audit_log.at < list_audit.created_before)
+    -- Written so that no index is used for them: it would find every row of that time, which must then be sorted.
+    and (audit_log.at < list_audit.created_after) is not true
+    and (audit_log.at >= list_audit.created_before) is not true
     and (list_audit.after_id is null or audit_log.id < list_audit.after_id)
+    -- Rows are read by id. Where no tenant is asked for, the ids at that time say where to begin and where to end: an
+    -- hour beyond it, since two rows of the same moment may have their ids in any order. The coalesce is within: under
+    -- row-level security no index is used for one outside.
+    and (
+      list_audit.created_after is null
+      or list_audit.tenant_id is not null
+      or audit_log.id > (select coalesce((
+        select earlier.id
+        from public.audit_log as earlier
+        where earlier.at < list_audit.created_after - interval '1 hour'
+        order by earlier.at desc
+        limit 1
+      ), 0))
+    )
+    and (
+      list_audit.created_before is null
+      or list_audit.tenant_id is not null
+      or audit_log.id < (select coalesce((
+        select later.id
+        from public.audit_log as later
+        where later.at > list_audit.created_before + interval '1 hour'
+        order by later.at
+        limit 1
+      ), 9223372036854775807))
+    )
   order by audit_log.id desc
   limit greatest(least(list_audit.max_rows, 1000), 0);
 end;

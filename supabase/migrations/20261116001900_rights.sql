@@ -93,7 +93,8 @@ select tickwork.open_verbs('authenticated, service_role', array[
   'change_schedule', 'pause_schedules', 'resume_schedules', 'run_schedule', 'backfill_schedule', 'delete_schedule',
   'preview_schedule', 'list_schedules', 'get_schedule', 'list_schedule_fires', 'create_api_key', 'list_api_keys',
   'revoke_api_key', 'who_am_i', 'list_audit', 'note_refusal', 'use_sign_in_link', 'set_member', 'remove_member',
-  'enqueue_jobs', 'pause_jobs', 'resume_jobs', 'list_holds', 'hold_lane', 'release_lane', 'limit_lane', 'list_steps'
+  'enqueue_jobs', 'pause_jobs', 'resume_jobs', 'list_holds', 'hold_lane', 'release_lane', 'limit_lane', 'list_steps',
+  'list_lanes'
 ]);
 
 -- Workers that come with an API key. The functions themselves check its scope.

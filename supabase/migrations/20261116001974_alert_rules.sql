@@ -37,7 +37,7 @@ create table public.alerts (
 );
 
 create unique index alerts_are_open_once on public.alerts (rule) where closed_at is null;
-create index alerts_by_time on public.alerts (opened_at);
+create index alerts_by_time on public.alerts (opened_at, id);
 
 comment on table public.alerts is 'The alerts of the platform. Closed ones are kept for 400 days.';
 comment on column public.alerts.value is 'The value that opened it.';

@@ -149,7 +149,7 @@ comment on function tickwork.judge_alert is
 comment on function tickwork.tell_platform is
   'alert.opened and alert.closed: events of the tenant of the platform, if there is one and there are events.';
 
-create function tickwork.list_alerts(only_open boolean, max_alerts integer)
+create function tickwork.list_alerts(only_open boolean, max_alerts integer, after_id uuid)
 returns setof public.alerts
 language plpgsql
 stable
@@ -162,8 +162,16 @@ begin
   return query
   select *
   from public.alerts
-  where alerts.closed_at is null or not list_alerts.only_open
-  order by alerts.opened_at desc, alerts.id
+  where (alerts.closed_at is null or not list_alerts.only_open)
+    and (
+      list_alerts.after_id is null
+      or (alerts.opened_at, alerts.id) < (
+        select last.opened_at, last.id
+        from public.alerts as last
+        where last.id = list_alerts.after_id
+      )
+    )
+  order by alerts.opened_at desc, alerts.id desc
   limit least(list_alerts.max_alerts, 1000);
 end
 $$;

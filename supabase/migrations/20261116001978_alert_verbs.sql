@@ -1,12 +1,16 @@
 -- What platform admins do about alerts.
 
-create function public.list_alerts(only_open boolean default false, max_alerts integer default 100)
+create function public.list_alerts(
+  only_open boolean default false,
+  max_alerts integer default 100,
+  after_id uuid default null
+)
 returns setof public.alerts
 language sql
 stable
 begin atomic
   select *
-  from tickwork.list_alerts(only_open, max_alerts);
+  from tickwork.list_alerts(only_open, max_alerts, after_id);
 end;
 
 create function public.list_alert_rules()
@@ -38,7 +42,8 @@ volatile
 return tickwork.set_platform_tenant(tenant_id);
 
 comment on function public.list_alerts is
-  'Reads alerts, the newest first, or only the open ones. For platform admins and the service. Raises TWADM.';
+  'Reads alerts, the newest first, or only the open ones. Pass the id of the last one as after_id to go on. At most '
+  '1000 at a time. For platform admins and the service. Raises TWADM.';
 comment on function public.list_alert_rules is
   'Reads the rules of alerts, with what was measured last. For platform admins and the service. Raises TWADM.';
 comment on function public.change_alert_rule is

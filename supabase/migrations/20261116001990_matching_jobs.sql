@@ -60,10 +60,15 @@ stable
 set search_path = ''
 as $$
   select jobs.*
-  from unnest(tickwork.find_matching_jobs(
-    find_matching_jobs.filter, greatest(least(find_matching_jobs.max_jobs, 1000), 0), find_matching_jobs.after_id,
-    find_matching_jobs.oldest_first
-  )) with ordinality as listed(id, place)
+  from (
+    select tickwork.find_matching_jobs(
+      find_matching_jobs.filter, greatest(least(find_matching_jobs.max_jobs, 1000), 0), find_matching_jobs.after_id,
+      find_matching_jobs.oldest_first
+    )
+    -- Otherwise the planner searches too, to estimate how many there are.
+    offset 0
+  ) as matching(ids)
+  cross join unnest(matching.ids) with ordinality as listed(id, place)
   cross join lateral (select * from public.jobs where jobs.id = listed.id limit 1) as jobs
   order by listed.place;
 $$;

@@ -80,7 +80,9 @@ def test_strangers_open_no_connection(world: World, tmp_path: Path) -> None:
     with running_function(MAIN, tmp_path, **settings(world)) as served:
         for _ in range(100):
             assert sent(served, "POST", "jobs", {"Authorization": "Bearer x.y.z"}, b"{}").status == 401
-        opened = world.value("select count(*) from pg_stat_activity where usename = 'tickwork_api'")
+        opened = world.value(
+            "select count(*) from pg_stat_activity where datname = current_database() and usename = 'tickwork_api'"
+        )
 
     assert opened == 0
 

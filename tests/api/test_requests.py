@@ -174,7 +174,10 @@ def test_a_database_that_is_down_is_unavailable(world: World) -> None:
 def test_a_connection_that_was_closed_is_opened_again(world: World, users: Users) -> None:
     assert users.member.get("jobs").status == 200
 
-    world.run("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'tickwork_api'")
+    world.run(
+        "select pg_terminate_backend(pid, 60000) from pg_stat_activity "
+        "where datname = current_database() and usename = 'tickwork_api'"
+    )
 
     assert users.member.get("jobs").status == 200
 
@@ -184,7 +187,10 @@ def test_the_rights_of_one_request_end_with_it(world: World, users: Users) -> No
 
     # The same thread, and so the same connection.
     assert users.stranger.get("jobs").items == []
-    left = world.rows("select usename from pg_stat_activity where usename = 'tickwork_api' and state <> 'idle'")
+    left = world.rows(
+        "select usename from pg_stat_activity "
+        "where datname = current_database() and usename = 'tickwork_api' and state <> 'idle'"
+    )
     assert left == []
 
 

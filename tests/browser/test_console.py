@@ -64,6 +64,8 @@ def test_every_page_is_shown_to_everybody_who_may_see_it(site: Site, job_id: UUI
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(site: Site, job_id: UUID, theme: str) -> None:
     page = site.signed_in(site.roles.operator, color_scheme=theme)
+    # A refresh would change the page while axe reads it.
+    page.add_init_script("window.setInterval = () => 0")
 
     for path in [*LISTS, f"/jobs/{job_id}"]:
         page.goto(f"/console{path}")
@@ -129,6 +131,22 @@ def test_the_keyboard_suffices_for_triage(site: Site, job_id: UUID) -> None:
     assert site.world.reload(job).status == "cancelled"
 
 
+@pytest.mark.parametrize("locale", ["en-US", "de-DE"])
+def test_the_navigation_is_one_row_and_its_menus_open_by_keyboard(site: Site, locale: str) -> None:
+    page = site.signed_in(site.roles.operator, locale=locale, viewport={"width": 1280, "height": 720})
+    page.goto("/console/alerts")
+
+    assert page.evaluate("document.querySelector('header nav > ul').offsetHeight < 40")
+    page.focus("header .menu .current")
+    page.keyboard.press("Enter")
+    assert page.is_visible("header a[href$='/types']")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("header a[href$='/types']")
+    page.keyboard.press("Enter")
+    page.click("main h1", position={"x": 5, "y": 5})
+    assert not page.is_visible("header a[href$='/types']")
+
+
 def test_a_refresh_shows_what_changed_and_leaves_what_is_typed(site: Site, job_id: UUID) -> None:
     job = site.world.job("greet_person", tenant=site.acme, payload={"for": "refresh"})
     page = site.signed_in(site.roles.admin)
@@ -155,6 +173,11 @@ def test_files_are_uploaded_one_after_the_other(site: Site) -> None:
         page.set_input_files("main input[type=file]", files)
 
     assert page.inner_text("tbody").count(".txt") == 2
+    page.click("tbody a >> nth=0")
+    with page.expect_download() as download:
+        page.click("main a.button")
+    assert Path(download.value.path()).read_bytes() == b"Die Miete"
+    assert download.value.suggested_filename.endswith(".txt")
 
 
 def test_other_sites_can_neither_frame_it_nor_send_its_forms(site: Site, job_id: UUID) -> None:
@@ -166,7 +189,8 @@ def test_other_sites_can_neither_frame_it_nor_send_its_forms(site: Site, job_id:
     with other_site(hostile) as url:
         page.goto(url)
         framed = page.frames[1]
-        until(lambda: framed.url != "about:blank")
+        # The browser is heard only while it is asked something.
+        until(lambda: page.wait_for_timeout(20) or framed.url != "about:blank")
         assert "Jobs" not in framed.content()
         with page.expect_navigation():
             page.click("button")

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from tests.servers.scripted import Answer, Scripted, scripted
+from tests.world.waiting import until
 from tickwork import errors
 from tickwork.client import Tickwork, http_requests
-from tickwork_local.postgres import free_port
 
 KEY = "tw_0123456789abcdef"
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -96,7 +96,7 @@ def test_what_might_be_done_twice_is_sent_once(server: Scripted, client: Tickwor
 def test_a_server_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_requests, "FIRST_PAUSE", 0.001)
 
-    with Tickwork(url=f"http://127.0.0.1:{free_port()}/api/v1", key=KEY) as client, pytest.raises(errors.Unavailable):
+    with Tickwork(url="http://127.0.0.1:1/api/v1", key=KEY) as client, pytest.raises(errors.Unavailable):
         client.retry(uuid4())
 
 
@@ -108,6 +108,7 @@ def test_a_server_that_says_nothing_is_given_up_after_the_timeout(server: Script
         client.with_options(timeout=0.2).explain(uuid4())
 
     never.set()
+    until(lambda: server.requests)
     assert len(server.requests) == 1
 
 

@@ -157,9 +157,90 @@ def test_a_lane_is_held_released_and_limited(viewers: Viewers) -> None:
         assert viewers.operator.post(f"/pauses/{page}", **lane, max_running=1).status == 400
     assert viewers.admin.post("/pauses/hold", family="test").status == 422
 
-    assert scope in viewers.admin.post("/pauses/hold", **lane, reason="it is slow").text
+    held = viewers.admin.post("/pauses/hold", **lane, reason="it is slow")
+    assert "lane drive: lane 7 of the family test, tenant acme" in held.text
+    assert f'value="{scope}"' in held.html
+    assert f"/console/jobs?tenant={viewers.acme}&amp;q=status%3Aqueued+family%3Atest+lane%3A" in held.html
     assert viewers.stranger.post("/pauses/end", scope=scope).status == 403
     assert viewers.admin.post("/pauses/end", scope="nonsense").status == 400
     assert "Nothing is paused or held." in viewers.admin.post("/pauses/end", scope=scope).text
-    viewers.admin.post("/pauses/limit", **lane, max_running=2)
+    assert "test drive: lane 7 2 –" in viewers.admin.post("/pauses/limit", **lane, max_running=2).text
+    assert "acme test drive: lane 7 2 –" in viewers.operator.get("/pauses").text
+    assert "drive: lane 7" not in viewers.stranger.get("/pauses").text
     assert viewers.world.row(rules, lane["lane"])["max_running"] == 2
+
+
+def test_a_pause_is_told_wherever_its_type_is(viewers: Viewers) -> None:
+    world = viewers.world
+    kind = world.type("wait_here")
+    dead = world.job(kind, tenant=viewers.acme)
+    world.service.jobs.bury_job(dead.id, "no")
+    schedule = world.service.schedules.create_schedule(viewers.acme, "nightly", kind, "@daily")["id"]
+    paths = ("/types", f"/types/{kind}", "/schedules", f"/schedules/{schedule}", f"/jobs/{dead.id}")
+    told = f"Paused : type {kind} ({HOSTILE})"
+
+    assert [path for path in paths if told in viewers.admin.get(path).text] == []
+    world.service.pauses.pause_jobs(type=kind, reason=HOSTILE)
+    try:
+        seen = {path: viewers.admin.get(path) for path in paths}
+        change = viewers.admin.get("/jobs/change", action="retry", q=f"type:{kind}")
+        other = viewers.admin.get("/jobs/change", action="retry", q="type:greet_person")
+    finally:
+        world.service.pauses.resume_jobs(type=kind)
+
+    assert [path for path in paths if told not in seen[path].text or HOSTILE in seen[path].html] == []
+    assert f"It will wait until somebody ends this: {told}" in seen[f"/jobs/{dead.id}"].text
+    assert told in change.text
+    assert told not in other.text
+
+
+def test_a_platform_admin_creates_a_type(viewers: Viewers) -> None:
+    form: Form = {"key": "made_here", "family": "command", "max_attempts": "2", "backoff": "[5]", "is_active": "yes"}
+    form |= {"payload_schema": '{"type": "object"}', "follow_ups": "greet_person\n", "enqueued_by": "member"}
+
+    assert viewers.admin.post("/new-type", **form).status == 403
+    assert "Types are created by platform admins." in viewers.admin.get("/new-type").text
+    wrong = viewers.operator.post("/new-type", **{**form, "max_attempts": "999"})
+    assert wrong.status == 422
+    assert 'value="999"' in wrong.html
+    created = viewers.operator.post("/new-type", **form)
+
+    assert "The type was created." in created.text
+    row = viewers.world.row("select * from job_types where key = 'made_here'")
+    assert (row["family"], row["max_attempts"], row["backoff"], row["follow_ups"]) == (
+        "command",
+        2,
+        [5],
+        ["greet_person"],
+    )
+    assert (row["payload_schema"], row["lease_seconds"], row["is_active"]) == ({"type": "object"}, 60, True)
+    again = viewers.operator.post("/new-type", **form)
+    assert again.status == 422
+    assert "there is a type" in again.text
+
+
+def test_tenants_are_listed_and_searched_with_their_settings(viewers: Viewers) -> None:
+    viewers.world.tenant(f"branch {HOSTILE}")
+    viewers.world.run("update tenant_settings set weight = 77 where tenant_id = %s", viewers.acme)
+
+    everything, found = viewers.operator.get("/tenants"), viewers.operator.get("/tenants", words="ACM")
+
+    assert f"acme {viewers.acme} UTC 77" in everything.text
+    assert HOSTILE in everything.text
+    assert HOSTILE not in everything.html
+    assert found.html.count('<tr id="tenant-') == 1
+    assert "No tenant was found." in viewers.operator.get("/tenants", words="nothing at all").text
+    assert str(viewers.other) in viewers.stranger.get("/tenants").text
+    assert "acme" not in viewers.stranger.get("/tenants").text
+    assert '"weight": 77' in viewers.operator.get("/tenants", words="acme", format="json").html
+
+
+def test_platform_admins_see_the_names_of_tenants_with_jobs_and_schedules(viewers: Viewers) -> None:
+    job = viewers.world.job(tenant=viewers.other)
+    viewers.world.service.schedules.create_schedule(viewers.other, "theirs", "greet_person", "@daily")
+
+    listed = viewers.operator.get("/jobs")
+
+    assert f'title="{viewers.other}">other</a>' in listed.html
+    assert f"Tenant other {viewers.other}" in viewers.operator.get(f"/jobs/{job.id}").text
+    assert "theirs other greet_person" in viewers.operator.get("/schedules").text

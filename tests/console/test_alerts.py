@@ -80,3 +80,30 @@ def test_what_makes_no_sense_changes_nothing(viewers: Viewers, wrong: dict[str, 
 
 def test_a_rule_that_is_not_there_is_not_found(viewers: Viewers) -> None:
     assert viewers.operator.post("/alerts/nothing", **CHANGED).status in (404, 422)
+
+
+def test_what_was_typed_stays_when_it_is_refused(viewers: Viewers) -> None:
+    refused = viewers.operator.post("/alerts/queue_size", **{**CHANGED, "threshold": "many", "for_seconds": "77"})
+
+    assert "queue_size: threshold: must be a number." in refused.text
+    assert 'value="many"' in refused.html
+    assert 'value="77"' in refused.html
+    assert refused.html.count('<details class="change" open>') == 1
+    assert 'hx-get="/console/alerts"' in refused.html
+
+
+def test_past_alerts_are_shown_page_by_page(viewers: Viewers) -> None:
+    viewers.world.run(
+        "insert into alerts (rule, severity, message, value, worst, opened_at, closed_at) "
+        "select 'dead_in_an_hour', 'warning', 'number ' || number, 1, 1, now() - number * interval '1 day', now() "
+        "from generate_series(1, 60) as number"
+    )
+
+    first = viewers.operator.get("/alerts")
+    link = first.html.partition('rel="next" href="/console')[2].partition('"')[0]
+    second = viewers.operator.get(link)
+
+    shown = [sum(f"number {number} " in page.text for page in (first, second)) for number in range(1, 61)]
+    assert set(shown) == {1}
+    assert 'rel="next"' not in second.html
+    assert viewers.operator.get("/alerts", format="json").html.count("number ") == 60

@@ -110,6 +110,51 @@ def test_a_download_is_a_signed_address_or_none(
         assert browser.get(f"/documents/{uuid4()}/file").status == 404
 
 
+def test_a_file_of_a_folder_is_sent_to_whoever_may_see_it(viewers: Viewers, tmp_path: Path) -> None:
+    name = 'Vertrag "für" <b>\r\nX: y.html'
+    texts = "insert into documents (tenant_id, name, mime_type, size, vault_path) values (%s, %s, 'text/html', 9, %s)"
+    path = f"tenant/{viewers.acme}/documents/{uuid4()}.html"
+    document = viewers.world.value(f"{texts} returning id", viewers.acme, name, path)
+    with console_of(viewers.world, TICKWORK_VAULT_URL=f"file:{tmp_path}") as console:
+        member, stranger = (console.sign_in(user_of(each)) for each in (viewers.member, viewers.stranger))
+        assert member.get(f"/documents/{document}/file").status == 404
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_bytes(b"\x00<script>")
+
+        # More often than there may be at once: each is given back when it ends.
+        for _ in range(20):
+            assert member.get(f"/documents/{document}/file").html == "\x00<script>"
+            with member.client.head(f"/console/documents/{document}/file") as asked:
+                assert asked.status_code == 200
+        sent = member.get(f"/documents/{document}/file")
+
+        assert sent.headers["Content-Type"] == "application/octet-stream"
+        assert sent.headers["Content-Disposition"].startswith("attachment; ")
+        assert sent.headers["Content-Disposition"].endswith("Vertrag%20%22f%C3%BCr%22%20%3Cb%3E%0D%0AX%3A%20y.html")
+        assert sent.headers["X-Content-Type-Options"] == "nosniff"
+        assert "Download" in member.get(f"/documents/{document}").text
+        assert stranger.get(f"/documents/{document}/file").status == 404
+
+
+def test_an_artifact_of_a_job_is_sent_to_whoever_may_see_it(viewers: Viewers, tmp_path: Path) -> None:
+    job = viewers.world.job(tenant=viewers.acme)
+    added = viewers.world.service.artifacts.add_artifact(viewers.acme, 4, "0" * 64, "report.csv", "text/csv")
+    viewers.world.run("update artifacts set job_id = %s where id = %s", job.id, added["id"])
+    with console_of(viewers.world, TICKWORK_VAULT_URL=f"file:{tmp_path}") as console:
+        member, stranger = (console.sign_in(user_of(each)) for each in (viewers.member, viewers.stranger))
+        path = tmp_path / f"tenant/{viewers.acme}/artifacts/{added['id']}-report.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text("a;b\n")
+
+        link = f"/artifacts/{added['id']}/file"
+        assert f"/console{link}" in member.get(f"/jobs/{job.id}").html
+        sent = member.get(link)
+        assert sent.html == "a;b\n"
+        assert sent.headers["Content-Disposition"].endswith("''report.csv")
+        assert stranger.get(link).status == 404
+        assert member.get(f"/artifacts/{uuid4()}/file").status == 404
+
+
 def test_a_file_is_uploaded_by_whoever_may_add_documents(viewers: Viewers, tmp_path: Path) -> None:
     with console_of(viewers.world, TICKWORK_VAULT_URL=f"file:{tmp_path}") as console:
         member, stranger = (console.sign_in(user_of(each)) for each in (viewers.member, viewers.stranger))

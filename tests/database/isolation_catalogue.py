@@ -99,6 +99,7 @@ IN_OTHER_JOBS = {
 HASHES = ("tickwork.search_key", "tickwork.search_vector")
 AN_ID, A_TIME = "[0-9a-f]{8}-[0-9a-f-]{27}", r"\d{4}-\d\d-\d\d[ T][\d:.+]+|\d+\.\d+|\d+ s ago"
 SERVE_ALL = ("service", "platform admin")
+NEWEST_ALERT = "00000000-0000-4000-8000-0000000000aa"
 # What these need instead, so that those who may get something.
 ARGUMENTS_OF = {
     "change_alert_rule": {"key": "queue_size", "threshold": "1e6", "closes_at": "0", "severity": "warning"},
@@ -111,7 +112,7 @@ ARGUMENTS_OF = {
     "list_passport_documents": {"kind": "bom"},
     "map_fact_label": {"kind": "bom"},
     "create_passport_document": {"kind": "bom"},
-    "list_alerts": {"only_open": "false", "max_alerts": "100"},
+    "list_alerts": {"only_open": "false", "max_alerts": "100", "after_id": NEWEST_ALERT},
     "put_step": {"kind": "step"},
     "throughput": {"since": "yesterday", "until": "tomorrow"},
 }

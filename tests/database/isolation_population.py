@@ -5,6 +5,7 @@ from base64 import b64encode
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+from tests.database.isolation_catalogue import NEWEST_ALERT
 from tests.database.isolation_rights import KEYS
 from tests.database.test_figures import roll_up
 from tests.world import World
@@ -76,8 +77,9 @@ def populate_figures(world: World) -> None:
         ran = f"row({at}, tenant_id, family, type, 'done', 5, 5)::tickwork.happening"
         world.run(f"select tickwork.add_figures(array(select {ran} from jobs where status = 'done'))")
     world.run("update alert_rules set description = 'alpha beta', value = 1")
-    alert = "select key, severity, description, 1, 1, now() from alert_rules where key = 'queue_size'"
-    world.run(f"insert into alerts (rule, severity, message, value, worst, closed_at) {alert}")
+    columns, alert = "id, rule, severity, message, value, worst, closed_at", "key, severity, description, 1, 1, now()"
+    for id in (uuid4(), NEWEST_ALERT):
+        world.run(f"insert into alerts ({columns}) select %s, {alert} from alert_rules where key = 'queue_size'", id)
     columns, values = "tenant_id, month, engine, pages, cents", "select tenant_id, '2026-11-01', 'local', 1, 1"
     world.run(f"insert into tickwork.early_usage ({columns}) {values} from tickwork.tenants")
     world.run(f"insert into tickwork.monthly_usage ({columns}, extractions) {values}, 1 from tickwork.tenants")

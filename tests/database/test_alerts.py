@@ -260,3 +260,20 @@ def test_a_rule_that_is_switched_off_closes_its_alert(alarm: Alarm) -> None:
 def test_a_tenant_that_is_unknown_cannot_hear_of_alerts(world: World) -> None:
     with pytest.raises((NotAllowed, InvalidRequest)):
         world.service.alerts.set_platform_tenant("00000000-0000-0000-0000-000000000001")
+
+
+def test_alerts_are_read_page_by_page(world: World) -> None:
+    world.run(
+        "insert into alerts (rule, severity, message, value, worst, opened_at, closed_at) "
+        "select 'queue_size', 'warning', number::text, 1, 1, now() - number / 2 * interval '1 s', now() "
+        "from generate_series(1, 5) as number"
+    )
+    alerts = world.service.alerts
+
+    everything = [row["id"] for row in alerts.list_alerts()]
+    pages = [alerts.list_alerts(max_alerts=2)]
+    while len(pages[-1]) == 2:
+        pages.append(alerts.list_alerts(max_alerts=2, after_id=pages[-1][-1]["id"]))
+
+    assert [row["id"] for page in pages for row in page] == everything
+    assert len(everything) == 5

@@ -19,6 +19,7 @@ from tickwork.jobs.rows import ClaimedJob
 
 CANCELLED_LANES = 2_000
 LIVE_LANES = 20_000
+DRAINED_LANES = 3_000
 HELD_LANES = [f"connector:{number}" for number in range(30)]
 TICKS = 30
 TRIES = 40
@@ -62,6 +63,24 @@ def test_many_live_lanes_keep_another_tenant_waiting_for_one_claim(world: World)
     job = world.job("greet_person", victim)
 
     claimed = [worker.claim() for _ in range(2)]
+
+    assert job.id in ids(claimed)
+    assert max(worker.pages) <= MAX_PAGES
+
+
+def test_many_live_lanes_cost_no_claim_much_where_the_statistics_expect_no_job(world: World) -> None:
+    attacker, victim, _ = world.tenant(), world.tenant(), world.type()
+    member = world.member_of(attacker)
+    insert_into_lanes(member, attacker, DRAINED_LANES)
+    world.run("delete from jobs")
+    world.run("delete from tickwork.waiting")
+    # As one that could not give the pages back, because somebody else was reading.
+    world.run("vacuum (truncate off) jobs, tickwork.waiting")
+    worker = MeteredWorker(world)
+    insert_into_lanes(member, attacker, LIVE_LANES)
+    job = world.job("greet_person", victim)
+
+    claimed = [worker.claim() for _ in range(3)]
 
     assert job.id in ids(claimed)
     assert max(worker.pages) <= MAX_PAGES

@@ -119,3 +119,40 @@ def test_each_filter_of_the_audit_log_is_read_by_an_index(world: World) -> None:
         nodes = nodes_of(world, f"select * from list_audit({name} => %({name})s)", filter)
         (read,) = [node for node in nodes if node.get("Relation Name") == "audit_log"]
         assert read["Actual Rows"] + read.get("Rows Removed by Filter", 0) < 10, filter
+
+
+# A row a minute, and in each half hour the ids the other way round.
+ROWS_A_MINUTE = """
+    insert into audit_log (at, actor_kind, action)
+    select timestamptz '2026-01-01 00:00Z' + interval '1 minute' * (n / 30 * 30 + 29 - n %% 30), 'user', 'action ' || n
+    from generate_series(0, 19979) as n
+    order by n
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "found"),
+    [
+        ("2025-01-01 00:00Z", "2026-01-08 00:00Z", 100),
+        ("2026-01-07 00:00Z", "2026-01-08 00:00Z", 100),
+        ("2026-01-03 01:15Z", "2026-01-03 02:15Z", 60),
+        ("2026-01-14 20:50Z", "2030-01-01 00:00Z", 10),
+        ("2025-01-01 00:00Z", "2026-01-01 00:00Z", 0),
+    ],
+)
+def test_the_audit_log_of_a_time_is_read_without_the_rest(world: World, after: str, before: str, found: int) -> None:
+    world.run("delete from audit_log")
+    world.run(ROWS_A_MINUTE)
+    world.run("analyze audit_log")
+    expected = world.rows(
+        "select id from audit_log where at >= %s and at < %s order by id desc limit 100", after, before
+    )
+
+    rows = world.service.audit.list_audit(created_after=after, created_before=before)
+    statement = "select count(*) from list_audit(created_after => %(after)s, created_before => %(before)s)"
+    nodes = nodes_of(world, statement, {"after": after, "before": before})
+
+    assert [row["id"] for row in rows] == [row["id"] for row in expected]
+    assert len(rows) == found
+    read = [node for node in nodes if node.get("Relation Name") == "audit_log"]
+    assert sum(node["Actual Rows"] + node.get("Rows Removed by Filter", 0) for node in read) <= 300

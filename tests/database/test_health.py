@@ -2,6 +2,7 @@
 
 from tests.world import World
 from tests.world.calendar import schedule
+from tests.world.plans import nodes_of
 
 
 def health(world: World) -> dict[str, bool]:
@@ -32,6 +33,21 @@ def test_a_job_that_nobody_asks_for_makes_it_unhealthy_after_five_minutes(world:
     assert health(world)["work"] is False
     world.claim()
     assert health(world)["work"] is True
+
+
+def test_types_that_nobody_asks_for_cost_little_where_many_others_wait(world: World) -> None:
+    world.running_job()
+    world.run(
+        "insert into tickwork.waiting (family, type, tenant_number, priority, run_at, job_id) "
+        "select 'test', 'greet_person', 1, 0, clock_timestamp(), gen_random_uuid() from generate_series(1, 5000)"
+    )
+    world.run("analyze tickwork.waiting")
+
+    nodes = nodes_of(world, "select tickwork.is_served()", {})
+
+    read = [node for node in nodes if node.get("Relation Name") == "waiting"]
+    assert max(node["Actual Loops"] for node in read) > 1
+    assert sum(node["Actual Rows"] + node.get("Rows Removed by Filter", 0) for node in read) <= 1000
 
 
 def test_a_standstill_makes_it_unhealthy_although_workers_ask(world: World) -> None:

@@ -289,3 +289,23 @@ def test_as_many_lanes_as_there_are_run_when_their_time_has_come(world: World) -
     started = [world.queue.claim_next_job("test") for _ in range(60)]
 
     assert len(list(filter(None, started))) == 45
+
+
+def test_held_and_limited_lanes_are_listed_to_those_who_see_the_tenant(world: World) -> None:
+    acme, other = world.tenant("acme"), world.tenant("other")
+    member = world.member_of(acme)
+    world.service.pauses.hold_lane("test", acme, "held", "infinity", "it is slow")
+    world.service.pauses.limit_lane("test", acme, "limited", 2, 30)
+    world.service.pauses.hold_lane("test", acme, "passed", "yesterday")
+    world.service.pauses.limit_lane("test", other, "limited", 1)
+
+    seen = member.execute("select * from list_lanes()").fetchall()
+
+    assert [(row["lane"], row["is_held"], row["held_until"], row["reason"]) for row in seen] == [
+        ("held", True, None, "it is slow"),
+        ("limited", False, None, None),
+    ]
+    assert (seen[1]["max_running"], seen[1]["starts_per_minute"]) == (2, 30)
+    assert member.execute("select * from list_lanes(%s)", [other]).fetchall() == []
+    assert [row["tenant_id"] for row in world.service.pauses.list_lanes(other)] == [other]
+    assert len(world.service.pauses.list_lanes()) == 3

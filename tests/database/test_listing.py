@@ -177,6 +177,14 @@ def test_a_narrow_filter_reads_little(full: World, name: str) -> None:
     assert max(rows_of(node) for node in nodes if "Relation Name" in node) <= 700
 
 
+def test_the_oldest_of_the_queued_jobs_are_looked_up_once_and_together(full: World) -> None:
+    nodes = nodes_of_list(full, {"status": "queued", "oldest_first": True})
+
+    (read,) = [node for node in nodes if "ANY" in node.get("Index Cond", "") and node.get("Index Name") == "jobs_pkey"]
+    assert read["Actual Loops"] == 1
+    assert read["Actual Rows"] == full.value("select count(*) from jobs where status = 'queued'")
+
+
 def test_the_check_of_plans_can_fail(full: World) -> None:
     nodes = nodes_of(full, "select payload from jobs order by updated_at desc limit 50", {})
 

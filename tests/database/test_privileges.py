@@ -79,6 +79,7 @@ MAY_EXECUTE = {
         tickwork.add_snapshot_items public.remove_snapshot_items tickwork.remove_snapshot_items public.request_build
         tickwork.request_build public.seal_snapshot tickwork.seal_snapshot public.list_passport_documents
         public.list_document_versions public.list_facts public.list_fact_mappings public.list_snapshots
+        public.list_lanes tickwork.list_lanes
         public.emit_event tickwork.emit_event
         public.set_member public.remove_member tickwork.set_member tickwork.remove_member
         public.list_audit public.note_refusal tickwork.note_refusal tickwork.managed_tenants

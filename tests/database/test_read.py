@@ -232,8 +232,8 @@ def test_what_became_of_a_job_is_said_in_words(world: World) -> None:
     assert "Its lease expired at" in explained
     assert world.service.jobs.explain_job(expired.id).startswith("It was cancelled at")
     assert "with BROKEN: no such file. Fix the cause" in world.service.jobs.explain_job(failed.id)
-    assert "after 1 attempts, the last of which ended with BUSY" in world.service.jobs.explain_job(dead.id)
-    assert world.service.jobs.explain_job(done.id).endswith("after 1 of 1 attempts.")
+    assert "after 1 attempt, which ended with BUSY" in world.service.jobs.explain_job(dead.id)
+    assert world.service.jobs.explain_job(done.id).endswith("in attempt 1 of 1.")
 
 
 def test_old_jobs_are_purged_in_batches_with_their_attempts(world: World) -> None:

@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel
 
 from tests.world import World
-from tickwork.errors import Permanent
+from tests.world.waiting import PATIENCE
+from tickwork.errors import Permanent, Retryable
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done, Report
 from tickwork.runtime import watch
@@ -51,6 +52,46 @@ def test_what_it_wants_written_is_written(world: World) -> None:
     assert world.value("select text from notes") == "hello"
 
 
+def test_its_steps_are_not_run_again(world: World) -> None:
+    job = world.job()
+    ran: list[str] = []
+
+    async def greeting() -> Greeting:
+        await asyncio.sleep(0)
+        ran.append("greeting")
+        return Greeting(text="Hello")
+
+    async def greet(person: Person, tools: Tools) -> Greeting:
+        first = await tools.step_async("greeting", greeting, Greeting)
+        name = tools.step("name", lambda: person.name)
+        if tools.attempt == 1:
+            raise Retryable("once more", delay=0)
+        return Greeting(text=f"{first.text} {name}")
+
+    assert worked_off(world, greet).ended == {"retried": 1, "done": 1}
+    assert (world.reload(job).result, ran) == ({"text": "Hello Ada"}, ["greeting"])
+
+
+def test_it_is_given_back_while_it_waits(world: World) -> None:
+    job = world.job()
+
+    async def wait(person: Person, tools: Tools) -> None:
+        tools.sleep_for("nap", 3600)
+
+    assert worked_off(world, wait).ended == {"released": 1}
+    assert world.reload(job).attempts == 0
+
+
+def test_a_step_that_is_async_is_refused_where_nobody_awaits_it(world: World) -> None:
+    job = world.job()
+
+    async def nothing() -> None:
+        pass
+
+    assert worked_off(world, lambda person, tools: tools.step("nothing", nothing)).ended == {"failed": 1}
+    assert "use `await tools.step_async`" in str(world.reload(job).error_message)
+
+
 def test_what_it_raises_ends_the_attempt(world: World) -> None:
     job = world.job()
 
@@ -63,6 +104,7 @@ def test_what_it_raises_ends_the_attempt(world: World) -> None:
 
 def test_a_timeout_cancels_it_where_it_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "STOP_SECONDS", PATIENCE)
     job = world.job(world.type(timeout_seconds=1))
     cleaned_up = []
 

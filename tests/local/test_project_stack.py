@@ -90,7 +90,7 @@ def running(root: Path, *options: str) -> Iterator[Up]:
 def free_first_port() -> int:
     """Of which the one above and those from ten above are free, too."""
     return next(
-        port for (port,) in iter(lambda: free_ports(1), []) if all(is_free(port + each) for each in (1, *range(10, 16)))
+        port for (port,) in iter(lambda: free_ports(1), []) if all(is_free(port + each) for each in (1, *range(10, 17)))
     )
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from tickwork.database.connection import Connection, Database
 from tickwork.jobs.handler import Handler, Tools
-from tickwork.jobs.outcomes import Done
+from tickwork.jobs.outcomes import Done, Report
 from tickwork.queue import Queue
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
@@ -54,7 +54,10 @@ def kill(tools: Tools, number: int) -> None:
 
 def run_once(worker_url: str, steps: int, when: str) -> None:
     handler = Handler(Payload, lambda _, tools: process_in_steps(tools, steps, when))
-    work(Queue(Database(worker_url), "worker"), "test", {"greet_person": handler}, Deadline(float("inf"), 1))
+    queue, report = Queue(Database(worker_url), "worker"), Report("test")
+    # The server may not have noticed yet that the process of the last attempt is gone.
+    while not report.claimed:
+        report = work(queue, "test", {"greet_person": handler}, Deadline(float("inf"), 1))
 
 
 def main(database_url: str, worker_url: str, steps: str, when: str) -> None:

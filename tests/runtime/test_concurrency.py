@@ -17,7 +17,7 @@ from tickwork.database.connection import Database
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Json
 from tickwork.queue import Queue
-from tickwork.runtime import lease, presence, watch
+from tickwork.runtime import deadline, lease, presence, watch
 from tickwork.worker import Worker
 
 SLOTS = 8
@@ -54,7 +54,7 @@ def working(
     database = Database(world.worker_url, "tickwork test worker", connections=concurrency + 1)
     queue = SpiedQueue(database)
     worker = Worker(queue, handlers, world.worker_url, grace_seconds, concurrency, poll_seconds=0.05)
-    thread = threading.Thread(target=worker.run)
+    thread = threading.Thread(target=worker.run, daemon=True)
     thread.start()
     try:
         yield worker, queue, thread
@@ -183,11 +183,10 @@ def test_a_transaction_beyond_the_lease_costs_nobody_the_lease(
 
     def hold(connection: Any) -> None:
         until(lambda: world.value("select count(*) from jobs where status = 'running'") == SLOTS)
-        # As if all leases were nearly over; heartbeats may extend them before anybody looks.
-        world.run("update jobs set lease_expires_at = clock_timestamp() + interval '0.5 seconds'")
-        end = world.value("select clock_timestamp() + interval '0.5 seconds'")
-        until(lambda: world.value("select clock_timestamp() > %s", end))
-        assert world.service.maintenance.reap_expired_leases() == 0
+        # A mark on every lease, which only a heartbeat removes.
+        world.run("update jobs set lease_expires_at = clock_timestamp() + interval '1 day'")
+        marked = "select count(*) from jobs where lease_expires_at > clock_timestamp() + interval '1 hour'"
+        until(lambda: world.value(marked) == 0)
         may_end.set()
 
     def run(payload: Payload, tools: Tools) -> Done | None:
@@ -207,6 +206,7 @@ def test_a_settlement_that_has_to_wait_costs_no_other_its_lease(world: World, mo
     jobs = enqueued(world, "extract", 3)
     blocker = world.connect()
     first_ends, may_end = threading.Event(), threading.Event()
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
     def run(payload: Payload, tools: Tools) -> None:
         (first_ends if payload.n == 0 else may_end).wait(PATIENCE)
@@ -216,7 +216,7 @@ def test_a_settlement_that_has_to_wait_costs_no_other_its_lease(world: World, mo
         with blocker.transaction():
             blocker.execute("select from jobs where id = %s for update", [jobs[0].id])
             first_ends.set()
-            until(lambda: world.value("select count(*) from pg_stat_activity where wait_event_type = 'Lock'") > 0)
+            until(lambda: world.value(waiting) > 0)
             before = [world.reload(job).lease_expires_at for job in jobs[1:]]
             until(
                 lambda: all(
@@ -264,7 +264,8 @@ def test_a_worker_that_is_stopped_gives_every_job_its_grace(world: World) -> Non
     assert Counter(world.reload(job).status for job in jobs) == {"done": SLOTS, "queued": 4}
 
 
-def test_what_does_not_end_within_the_grace_is_given_back(world: World) -> None:
+def test_what_does_not_end_within_the_grace_is_given_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadline, "SETTLE_SECONDS", PATIENCE)
     jobs = enqueued(world, "extract", SLOTS)
     inside, release = threading.Barrier(SLOTS + 1), threading.Event()
 

@@ -30,20 +30,28 @@ def forget(world: World) -> None:
     world.run("delete from job_workers")
 
 
-def test_a_function_is_a_worker_and_says_so_at_most_every_15_seconds(
-    world: World, source: Path, tmp_path: Path
-) -> None:
+def test_a_function_is_a_worker_and_says_so(world: World, source: Path, tmp_path: Path) -> None:
     with running_function(source, tmp_path, **settings(world)) as function:
         assert function.wake().status == 204
         row = world.row("select * from job_workers")
-        forget(world)
-        world.job()
-        assert function.wake().status == 200
-        assert told(world) == []
 
     assert (row["families"], row["running_count"], row["metadata"]["kind"]) == (["test"], 0, "function")
     assert "greet_person" in row["metadata"]["types"]
     assert row["version"]
+
+
+def test_invocations_are_told_of_only_now_and_then(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "NOTE_SECONDS", 3600.0)
+    one = Presence(world.queue, "function", ["test"], ["greet_person"])
+
+    with one.invoked():
+        pass
+    assert told(world) == [("worker-1", 0)]
+    forget(world)
+    with one.invoked():
+        pass
+
+    assert told(world) == []
 
 
 def test_an_invocation_that_takes_long_is_told_of_while_it_lasts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

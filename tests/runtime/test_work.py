@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tests.world import World
 from tests.world.waiting import until
+from tickwork.database import breakable
 from tickwork.database.connection import Connection
 from tickwork.errors import (
     Interrupted,
@@ -726,6 +727,29 @@ class TestATransactionThatHangs:
 
         assert report.ended == {"released": 1}
         assert (world.reload(job).status, world.reload(job).attempts) == ("queued", 0)
+
+
+@pytest.mark.usefixtures("without_timeouts")
+def test_a_statement_ends_although_the_request_to_cancel_it_came_too_early(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breakable, "cancel", lambda connection: None)
+    job = world.job()
+    deadline = Deadline(60, 10, grace_seconds=0)
+    sleeps = (
+        "select count(*) from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%%'"
+    )
+
+    def stop_and_hang(connection: Connection) -> None:
+        deadline.stop()
+        busy(connection)
+
+    def run(person: Person, tools: Tools) -> None:
+        tools.under_lease(stop_and_hang)
+
+    assert work(world.queue, "test", handlers(run), deadline).ended == {"released": 1}
+    assert world.reload(job).status == "queued"
+    until(lambda: world.value(sleeps) == 0)
 
 
 def test_writes_that_were_broken_off_do_not_settle_the_job(world: World) -> None:

@@ -15,6 +15,7 @@ class Wire:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self._is_refusing = False
+        self._cutting = threading.Lock()
         self._flows = threading.Event()
         self._flows.set()
         self._open: list[socket.socket] = []
@@ -30,13 +31,14 @@ class Wire:
 
     def cut(self) -> None:
         """End all connections and, from now on, every new one at once: the server has died."""
-        self._is_refusing = True
         self._flows.set()
-        for each in self._open:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-        self._open.clear()
+        with self._cutting:
+            self._is_refusing = True
+            for each in self._open:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+                each.close()
+            self._open.clear()
 
     def mend(self) -> None:
         self._is_refusing = False
@@ -51,11 +53,12 @@ class Wire:
             while True:
                 caller, _ = self._listening.accept()
                 self.accepted += 1
-                if self._is_refusing:
-                    caller.close()
-                    continue
-                server = socket.create_connection(self._server)
-                self._open += [caller, server]
+                with self._cutting:
+                    if self._is_refusing:
+                        caller.close()
+                        continue
+                    server = socket.create_connection(self._server)
+                    self._open += [caller, server]
                 for one, other in ((caller, server), (server, caller)):
                     threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
 

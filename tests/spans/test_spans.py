@@ -15,6 +15,7 @@ from tests.serve.test_wake_up import GOOD, Served, running_function, settings
 from tests.serve.test_wake_up import source as source  # a fixture
 from tests.servers.otlp import Collector, running_collector
 from tests.world import World
+from tests.world.waiting import PATIENCE, until
 from tickwork import spans
 from tickwork.jobs.handler import Handler
 from tickwork.runtime.batch import work_many
@@ -37,9 +38,18 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture
 def function(world: World, source: Path, tmp_path: Path, collector: Collector) -> Iterator[Served]:
-    environment = settings(world, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, K_SERVICE="greeter")
+    environment = settings(
+        world,
+        OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+        OTEL_EXPORTER_OTLP_TIMEOUT=str(PATIENCE),
+        K_SERVICE="greeter",
+    )
     with running_function(source, tmp_path, **environment) as function:
         yield function
+
+
+def has_missed_spans(function: Served) -> bool:
+    return any(line["message"] == "miss_spans" for line in function.lines())
 
 
 def test_an_attempt_is_a_span_of_its_jobs_trace_and_there_when_the_response_is(
@@ -50,7 +60,9 @@ def test_an_attempt_is_a_span_of_its_jobs_trace_and_there_when_the_response_is(
 
     assert function.wake({**GOOD, "traceparent": OTHER}).body["claimed"] == 2
 
-    assert len(collector.spans) == 4
+    # On a busy machine they may take longer than a response waits for them, which it says then.
+    assert len(collector.spans) == 4 or has_missed_spans(function)
+    until(lambda: len(collector.spans) == 4)
     process, settle = collector.named("process greet_person"), collector.named("settle greet_person")
     assert (process.kind, process.service, process.is_error) == ("consumer", "greeter", False)
     assert (process.trace_id, process.parent_id) == ("ab" * 16, "cd" * 8)
@@ -72,7 +84,7 @@ def test_an_attempt_is_a_span_of_its_jobs_trace_and_there_when_the_response_is(
     refused = collector.named("process refuse_person")
     assert (refused.trace_id, refused.parent_id, refused.is_error) == (failed.id.hex, "", True)
     assert refused.attributes["error.type"] == "FAILED_FOR_GOOD"
-    labels = [line["logging.googleapis.com/labels"] for line in function.lines()]
+    labels = [line["logging.googleapis.com/labels"] for line in function.lines() if line["message"] != "miss_spans"]
     assert {(each["trace_id"], each["span_id"]) for each in labels} == {
         (process.trace_id, process.span_id),
         (refused.trace_id, refused.span_id),
@@ -87,6 +99,7 @@ def test_a_job_that_a_trigger_started_has_its_own_trace_with_a_link(
 
     function.wake()
 
+    until(lambda: len(collector.spans) == 2)
     process = collector.named("process greet_person")
     assert (process.trace_id, process.parent_id, process.links) == (job.id.hex, "", [f"{'ab' * 16}-{'cd' * 8}"])
 
@@ -103,8 +116,10 @@ def test_jobs_get_done_whatever_the_collector_does(
     assert function.wake().body == {"family": "test", "claimed": 1, "done": 1}
 
     assert world.reload(job).status == "done"
-    assert "miss_spans" in [line["message"] for line in function.lines()]
+    assert has_missed_spans(function)
     assert function.complaints() == ""
+    # Else the process would wait for it when it ends.
+    collector.is_free.set()
 
 
 def test_jobs_of_a_batch_are_sent_and_settled_under_one_span_each(

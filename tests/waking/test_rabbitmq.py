@@ -35,6 +35,7 @@ from tickwork.waking.announcer import Announcer
 from tickwork.waking.rabbitmq import Broker, BrokerCheck, required_check
 from tickwork.waking.relay import relay
 from tickwork.waking.subscriber import Subscriber
+from tickwork.web import health
 from tickwork.worker import Worker
 
 URL = os.environ.get("TICKWORK_TEST_AMQP_URL", "amqp://guest:guest@127.0.0.1:5672/%2F")
@@ -55,6 +56,8 @@ pytestmark = pytest.mark.skipif(not reached(), reason=f"no RabbitMQ at {URL.rpar
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rabbitmq, "FIRST_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(rabbitmq, "LAST_PAUSE_SECONDS", 0.1)
+    # But not with a broker that takes long to let us in: what was to be announced meanwhile would be forgotten.
+    monkeypatch.setattr(rabbitmq, "CONNECT_SECONDS", PATIENCE)
 
 
 @pytest.fixture
@@ -103,7 +106,7 @@ def listening(broker: Broker) -> Iterator[list[dict[str, Any]]]:
                 if method:
                     heard.append(json.loads(body))
 
-    thread = threading.Thread(target=listen)
+    thread = threading.Thread(target=listen, daemon=True)
     thread.start()
     assert is_ready.wait(PATIENCE)
     try:
@@ -155,7 +158,7 @@ def working(world: World, broker: Broker, poll_seconds: float) -> Iterator[None]
     queue = Queue(database, "worker-1")
     nowhere = "postgresql://nobody@127.0.0.1:1/nowhere"
     worker = Worker(queue, {"test": handlers}, nowhere, 60, poll_seconds=poll_seconds, broker=broker)
-    thread = threading.Thread(target=worker.run)
+    thread = threading.Thread(target=worker.run, daemon=True)
     thread.start()
     try:
         yield
@@ -251,10 +254,11 @@ def test_the_relay_announces_what_is_enqueued_by_sql(world: World, broker: Broke
     world.type()
     tenant = world.tenant()
     stopped = threading.Event()
-    thread = threading.Thread(target=relay, args=(world.worker_url, announcer, stopped.is_set))
+    thread = threading.Thread(target=relay, args=(world.worker_url, announcer, stopped.is_set), daemon=True)
     thread.start()
     listens = (
-        "select count(*) from pg_stat_activity where application_name = 'tickwork relay' and query like 'listen%%'"
+        "select count(*) from pg_stat_activity "
+        "where datname = current_database() and application_name = 'tickwork relay' and query like 'listen%%'"
     )
 
     with listening(broker) as heard:
@@ -268,8 +272,10 @@ def test_the_relay_announces_what_is_enqueued_by_sql(world: World, broker: Broke
 
 
 def test_a_broker_that_dies_before_or_after_the_commit_fails_no_enqueue(
-    world: World, environment: Broker, wire: Wire, capsys: pytest.CaptureFixture[str]
+    world: World, environment: Broker, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(rabbitmq, "log", lambda verb, *_, **__: said.append(verb))
     with working(world, environment, poll_seconds=0.05):
         before = world.job()
         until(is_done(world, before))
@@ -277,7 +283,7 @@ def test_a_broker_that_dies_before_or_after_the_commit_fails_no_enqueue(
         while_away = [world.job() for _ in range(200)]
         until(lambda: all(is_done(world, job)() for job in while_away))
         wire.mend()
-        until(lambda: "find_broker" in capsys.readouterr().out)
+        until(lambda: "find_broker" in said)
         until(is_done(world, world.job()))
 
 
@@ -356,6 +362,8 @@ def test_the_api_is_not_ready_without_a_broker_that_is_required(
     world: World, broker: Broker, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rabbitmq, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(health, "ANSWER_SECONDS", PATIENCE)
 
     with api_of(world, TICKWORK_AMQP_URL=broker.url, TICKWORK_HEALTH_REQUIRE_AMQP="true") as api:
         assert api.get("/health/ready").status == 200
@@ -408,7 +416,8 @@ def test_the_doctor_asks_for_it(broker: Broker, wire: Wire) -> None:
     assert list(diagnosis.broker(load_settings({"TICKWORK_DATABASE_URL": "postgresql://"}))) == []
 
 
-def test_strangers_make_no_connections_to_it(broker: Broker, wire: Wire) -> None:
+def test_strangers_make_no_connections_to_it(broker: Broker, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rabbitmq, "KEPT_SECONDS", 3600.0)
     check = BrokerCheck(broker)
 
     assert [check.is_there() for _ in range(20)] == [True] * 20

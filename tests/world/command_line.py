@@ -6,13 +6,19 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.world.waiting import PATIENCE, until
+from tickwork.cli.main import main
 from tickwork_local.launch import ends_with_parent
 
 COMMAND = [sys.executable, "-m", "tickwork.cli"]
+
+# Each command is a process of its own, forked from one that has loaded the command line, which takes half a second.
+PROCESSES = get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tests.world.command_line"])
 
 # One command after the other, without the price of a start for each.
 ONE_AFTER_THE_OTHER = """
@@ -37,17 +43,32 @@ json.dump(runs, sys.__stdout__)
 def run(
     *arguments: str, home: Path, stdin: str | None = None, cwd: str | Path | None = None, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end; nothing of the developer's own settings reaches it."""
+    """Run a command to its end, in a process of its own; nothing of the developer's own settings reaches it."""
     settings = environment_for(home, environment)
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        env=settings,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE,
-    )
+    with TemporaryDirectory() as folder:
+        given, out, error = (Path(folder, name) for name in ("stdin", "stdout", "stderr"))
+        given.write_text(stdin or "")
+        process = PROCESSES.Process(target=command, args=(arguments, settings, cwd or os.getcwd(), given, out, error))
+        process.start()
+        process.join(2 * PATIENCE)
+        if process.exitcode is None:
+            process.kill()
+            raise subprocess.TimeoutExpired(arguments, 2 * PATIENCE)
+        return subprocess.CompletedProcess(arguments, process.exitcode, out.read_text(), error.read_text())
+
+
+def command(
+    arguments: Sequence[str], settings: dict[str, str], cwd: str | Path, stdin: Path, stdout: Path, stderr: Path
+) -> None:
+    # multiprocessing has closed the one that there was.
+    sys.stdin = stdin.open()
+    for path, number in ((stdout, 1), (stderr, 2)):
+        os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), number)
+    os.environ.clear()
+    os.environ.update(settings)
+    os.chdir(cwd)
+    sys.argv = ["tickwork", *arguments]
+    main()
 
 
 def run_all(

@@ -59,7 +59,8 @@ class Browser:
 
 
 def seen(response: TestResponse) -> Seen:
-    return Seen(response.status_code, response.get_data(as_text=True), dict(response.headers))
+    with response:
+        return Seen(response.status_code, response.get_data(as_text=True), dict(response.headers))
 
 
 @contextmanager

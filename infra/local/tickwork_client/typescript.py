@@ -54,6 +54,7 @@ NEVER_NULL = {
     "job_attempts": ("job_id", "tenant_id", "number", "status"),
     "list_event_triggers": ("is_enabled",),
     "list_holds": ("scope", "created_at", "waiting"),
+    "list_lanes": ("tenant_id", "family", "lane", "is_held"),
     "list_schedules": ("is_enabled",),
     "list_workers": ("families", "running", "expired"),
     "preview_schedule": ("nominal_at", "local_time"),

@@ -33,6 +33,7 @@ GROUPS = {
     ],
     "Pauses and lanes": [
         *("pause_jobs", "resume_jobs", "hold_lane", "release_lane", "hold_lane_of_job", "limit_lane", "list_holds"),
+        "list_lanes",
     ],
     "Read": [
         *("list_jobs", "get_job", "list_attempts", "list_steps", "summarize_jobs", "queue_summary", "explain_job"),

@@ -77,6 +77,7 @@ export const OPERATIONS: Readonly<Record<string, readonly [method: string, path:
   list_job_triggers: ["GET", "jobs/triggers", "rows"],
   list_job_types: ["GET", "admin/jobs/definitions", "rows"],
   list_jobs: ["GET", "jobs", "rows"],
+  list_lanes: ["GET", "lanes", "rows"],
   list_members: ["GET", "members", "rows"],
   list_passport_documents: ["GET", "passport_documents", "rows"],
   list_passport_versions: ["GET", "passports/versions", "rows"],

@@ -154,6 +154,7 @@ export const resourcesOf = (queue: Queue) => ({
   },
   pauses: {
     listHolds: queue.rows("list_holds"),
+    listLanes: queue.rows("list_lanes"),
     pauseJobs: queue.row("pause_jobs", again),
     resumeJobs: queue.row("resume_jobs", again),
     holdLane: queue.row("hold_lane", again),

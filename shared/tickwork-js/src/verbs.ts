@@ -455,6 +455,16 @@ export interface Rows {
     created_at: string;
     waiting: number;
   };
+  list_lanes: {
+    tenant_id: string;
+    family: string;
+    lane: string;
+    max_running: number | null;
+    starts_per_minute: number | null;
+    is_held: boolean;
+    held_until: string | null;
+    reason: string | null;
+  };
   list_members: {
     tenant_id: string;
     user_id: string;
@@ -1462,6 +1472,7 @@ export interface Verbs {
     arguments: {
       only_open?: boolean;
       max_alerts?: number;
+      after_id?: string | null;
     };
     row: Rows["alerts"];
   };
@@ -1607,6 +1618,12 @@ export interface Verbs {
       correlation_id?: string | null;
     };
     row: Rows["jobs"];
+  };
+  list_lanes: {
+    arguments: {
+      tenant_id?: string | null;
+    };
+    row: Rows["list_lanes"];
   };
   list_members: {
     arguments: {
@@ -2316,6 +2333,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "list_facts",
   "list_job_triggers",
   "list_jobs",
+  "list_lanes",
   "list_members",
   "list_passport_documents",
   "list_passport_versions",

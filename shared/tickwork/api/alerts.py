@@ -7,6 +7,7 @@ from tickwork.api.route import Route
 class List(Request):
     only_open = FLAG.or_null()
     max_alerts = COUNT.or_null()
+    after_id = ID.or_null()
 
 
 class Change(Request):

@@ -1,6 +1,6 @@
 """Pauses and lanes: what keeps jobs from starting."""
 
-from tickwork.api.fields import COUNT, ID, NAME, NOTE, TIME, ForTenant, Request
+from tickwork.api.fields import COUNT, ID, NAME, NOTE, TIME, ForTenant, OfTenant, Request
 from tickwork.api.route import Route
 
 
@@ -33,6 +33,7 @@ ROUTES = (
     Route("GET", "pauses", "list_holds", Request, "rows"),
     Route("POST", "pauses", "pause_jobs", Pause, "nothing"),
     Route("POST", "pauses/resume", "resume_jobs", Resume, "nothing"),
+    Route("GET", "lanes", "list_lanes", OfTenant, "rows"),
     Route("POST", "lanes/hold", "hold_lane", Hold, "nothing"),
     Route("POST", "lanes/release", "release_lane", Lane, "nothing"),
     Route("POST", "lanes/limit", "limit_lane", Limit, "nothing"),

@@ -6,7 +6,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tickwork.errors import Interrupted, JobError, NotYet, Permanent, Retryable
 from tickwork.jobs.outcomes import Failed, Lost, Released
@@ -43,6 +43,12 @@ class Context:
     @property
     def is_stopped(self) -> bool:
         return self._stop.is_set()
+
+    def step(self, *_: object, **__: object) -> NoReturn:
+        """Steps and waits are not available here: they are stored in transactions that hold the job."""
+        raise Permanent("Steps and waits need a worker on the database: tickwork worker", code="STEP_REFUSED")
+
+    step_async = wait_for = expect = sleep_for = sleep_until = step
 
 
 class HeldJob:

@@ -59,3 +59,7 @@ class Pauses:
 
     def list_holds(self) -> list[Row]:
         return self._way.rows("list_holds", {})
+
+    def list_lanes(self, tenant_id: UUID | str | None = None) -> list[Row]:
+        """The lanes that are held or limited."""
+        return self._way.rows("list_lanes", {"tenant_id": tenant_id})

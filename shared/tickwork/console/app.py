@@ -2,15 +2,16 @@
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from tickwork.api.app import MAX_BODY_BYTES, request_id_of, told_headers
 from tickwork.api.callers import Callers
 from tickwork.api.calling import Origin, note_refusal
 from tickwork.api.connections import Connections
 from tickwork.api.problems import Problem, problem_of
-from tickwork.console.page import Page, Redirect, Refused, Shown, find_page
+from tickwork.console.page import Page, Redirect, Refused, Sent, Shown, find_page
 from tickwork.console.preferences import preferences_of
 from tickwork.console.protection import check_same_origin, security_headers
 from tickwork.console.rendering import NONCE, rendered
@@ -61,7 +62,7 @@ def page_response(
     return response_of(view, shown)
 
 
-def answer(view: View, request_id: str, callers: Callers) -> "Shown | Redirect":
+def answer(view: View, request_id: str, callers: Callers) -> "Shown | Sent | Redirect":
     found = find_page(view.method, view.path)
     origin = Origin(view.method, view.request.path, told_headers(view.request, request_id))
     if view.method == "POST":
@@ -118,11 +119,13 @@ def refusal_page(view: View, status: int, message: str, hint: str | None) -> Sho
     return Shown(rendered(view, "refusal.html", message=message, hint=hint, status=status), status)
 
 
-def response_of(view: View, shown: "Shown | Redirect") -> "Response":
+def response_of(view: View, shown: "Shown | Sent | Redirect") -> "Response":
     from flask import Response
 
     nonce = secrets.token_urlsafe(16)
     headers = {**security_headers(view.settings, nonce), "Vary": "Cookie, Accept-Language"}
+    if isinstance(shown, Sent):
+        return file_response(shown, headers)
     if isinstance(shown, Redirect):
         response = Response(status=303, headers={**headers, "Location": shown.address, "Cache-Control": "no-store"})
         if shown.is_signed_out:
@@ -142,4 +145,15 @@ def response_of(view: View, shown: "Shown | Redirect") -> "Response":
     response = Response(text, shown.status, headers, content_type=f"{shown.mime_type}; charset=utf-8")
     if view.said:
         said_cookie("").put(response, view)
+    return response
+
+
+def file_response(sent: Sent, headers: Mapping[str, str]) -> "Response":
+    """Saved, never shown: whatever is in the file, it is no page of ours."""
+    from flask import Response
+
+    saved = f"attachment; filename=\"download\"; filename*=UTF-8''{quote(sent.file_name, safe='')}"
+    own = {"Content-Disposition": saved, "Cache-Control": "private, no-store"}
+    response = Response(sent.pieces, headers={**headers, **own}, content_type="application/octet-stream")
+    response.call_on_close(sent.close)
     return response

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 WIDTH, HEIGHT = 600, 160
 # More than that cannot be told apart.
 MAX_POINTS = 120
+DASH = 5
 
 
 @dataclass(frozen=True)
@@ -18,13 +19,19 @@ class Line:
 def points(values: Sequence[float | None], highest: float, width: float = WIDTH, height: float = HEIGHT) -> list[str]:
     """The lines of a chart, as the points of polylines: a gap where there is no value."""
     step = width / max(len(values) - 1, 1)
-    parts: list[list[str]] = [[]]
+    parts: list[list[tuple[float, float]]] = [[]]
     for place, value in enumerate(values):
         if value is None:
             parts.append([])
         else:
-            parts[-1].append(f"{place * step:.1f},{height - value / (highest or 1) * height:.1f}")
-    return [" ".join(part) for part in parts if part]
+            parts[-1].append((place * step, height - value / (highest or 1) * height))
+    return [" ".join(f"{x:.1f},{y:.1f}" for x, y in seen(part)) for part in parts if part]
+
+
+def seen(part: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """A point alone would not be drawn: it becomes a dash."""
+    ((x, y), *others) = part
+    return part if others else [(x - DASH if x >= DASH else x + DASH, y), (x, y)]
 
 
 def highest_of(lines: Sequence[Line]) -> float:

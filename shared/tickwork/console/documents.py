@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from tickwork.api.documents import ROUTES
 from tickwork.api.reading import Arguments
 from tickwork.api.storing import Stores
-from tickwork.console.page import Page, Redirect, Refused, Shown
-from tickwork.tools.vault import vault_of
+from tickwork.console.files import SIGNED_SECONDS, file_of, has_vault
+from tickwork.console.page import Page, Redirect, Refused, Sent, Shown
 
 if TYPE_CHECKING:
     from tickwork.console.view import View
 
 PAGE_SIZE = 50
 HITS = 20
-SIGNED_SECONDS = 300
 # There are no verbs for these: row-level security decides what is seen.
 TYPES = """
     select distinct on (key) key, label, coalesce(label_en, label) as label_en
@@ -84,7 +83,7 @@ def document_page(view: "View", document_id: str) -> Shown:
             for engine in engines
         },
         extractions=view.select(EXTRACTIONS, given),
-        can_download=has_signed_urls(view),
+        can_download=has_vault(view),
     )
 
 
@@ -92,11 +91,11 @@ def usage_page(view: "View") -> Shown:
     return view.show("usage.html", months=view.select(USAGE, {"tenant_id": view.tenant_id}))
 
 
-def download(view: "View", document_id: str) -> Redirect:
-    if not has_signed_urls(view):
-        raise Refused(404, view.say("The vault of this installation cannot sign addresses for downloads."))
-    found = view.row("sign_document", document_id=view.id_of(document_id), seconds=SIGNED_SECONDS)
-    return Redirect(vault_of(view.settings, found["tenant_id"]).sign(found["vault_path"], SIGNED_SECONDS))
+def download(view: "View", document_id: str) -> Redirect | Sent:
+    id = view.id_of(document_id)
+    found = view.row("sign_document", document_id=id, seconds=SIGNED_SECONDS)
+    name = view.row("get_document", document_id=id)["name"]
+    return file_of(view, found["tenant_id"], found["vault_path"], name)
 
 
 def upload(view: "View") -> Redirect:
@@ -110,11 +109,6 @@ def upload(view: "View") -> Redirect:
         view.connections, route, Arguments(given, {}, None, False), view.caller, view.origin, view.request
     )
     return Redirect(view.url(f"/documents/{json.loads(document or '{}')['id']}"), view.say("The file is in the vault."))
-
-
-def has_signed_urls(view: "View") -> bool:
-    # The address of a file in a folder is of no use in a browser elsewhere.
-    return not (view.settings.vault_url or "file:").startswith("file:")
 
 
 def correct_type(view: "View", document_id: str) -> Redirect:

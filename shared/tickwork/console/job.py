@@ -1,10 +1,14 @@
 """A job: why it is where it is, what happened to it, and what can be done about it."""
 
 import json
+import re
 import shlex
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tickwork.console.files import has_vault
 from tickwork.console.graph import graph_of
+from tickwork.console.holds import holds, in_the_way
 from tickwork.console.page import Page, Redirect, Shown
 
 if TYPE_CHECKING:
@@ -13,6 +17,8 @@ if TYPE_CHECKING:
 # The text of the database itself: a number that a browser would round stays exact.
 TEXTS = ", jsonb_pretty(payload) as payload_text, jsonb_pretty(result) as result_text"
 MAX_RELATED = 30
+# A time as explain_job writes it.
+A_TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d(?::\d\d)?)")
 
 
 def job_page(view: "View", job_id: str) -> Shown:
@@ -23,13 +29,29 @@ def job_page(view: "View", job_id: str) -> Shown:
     return view.show(
         "job.html",
         job=job,
-        explained=view.value("explain_job", job_id=id),
+        explained=parts_of(view.value("explain_job", job_id=id)),
         estimate=estimate[0] if estimate else None,
         attempts=attempts,
         steps=view.rows("list_steps", ", jsonb_pretty(result) as result_text", job_id=id),
         graph=graph_of(related(view, job), job["id"]),
         copies=copies(job),
+        artifacts=view.rows("list_artifacts", job_id=id) if "reports" in view.modules else [],
+        can_download=has_vault(view),
+        names=view.names_of([job]),
+        paused=in_the_way(holds(view), job["type"], job["family"], job["tenant_id"], job["lane"]),
     )
+
+
+def parts_of(text: str) -> list[tuple[str, datetime | None]]:
+    """A text in parts, those that are times with the time itself."""
+    return [(part, time_in(part)) for part in A_TIME.split(text)]
+
+
+def time_in(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text) if A_TIME.fullmatch(text) else None
+    except ValueError:
+        return None
 
 
 def related(view: "View", job: Any) -> list[Any]:
@@ -56,7 +78,7 @@ def seen(view: "View", job_id: Any) -> list[Any]:
 
 
 def copies(job: Any) -> dict[str, str]:
-    """The same job once more, as one would write it. The payload is what the viewer may see of it."""
+    """How to enqueue a job like it. The payload is what the viewer may see of it."""
     payload, type, tenant = job["payload_text"], job["type"], str(job["tenant_id"])
     request = f'{{"tenant_id": "{tenant}", "type": {json.dumps(type)}, "payload": {payload}}}'
     return {

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from tickwork.console.export import every_row, exported, is_export
 from tickwork.console.filters import QUALIFIERS, SOURCES, STATUSES, Filter, NotUnderstood, parse
+from tickwork.console.holds import Hold, holds, in_the_way
 from tickwork.console.page import Page, Redirect, Refused, Shown
 from tickwork.console.preferences import YEAR
 from tickwork.console.session import Cookie, cookie_name
@@ -68,6 +69,7 @@ def listed(view: "View", wanted: Filter, jobs: list[Any]) -> dict[str, Any]:
     return {
         "wanted": wanted,
         "jobs": shown,
+        "names": view.names_of(shown) if view.tenant_id is None else {},
         "count": count,
         "max_count": MAX_COUNT,
         "next": view.here(after=shown[-1]["id"]) if len(jobs) > PAGE_SIZE else None,
@@ -148,7 +150,25 @@ def preview(view: "View", given: Any) -> dict[str, Any]:
     tenant = tenant_of(view, wanted)
     filter = wanted.as_json(tenant_id=tenant, **usual_status(action, wanted))
     count = view.value("count_matching_jobs", filter=filter, at_most=MAX_COUNT + 1)
-    return {"action": action, "wanted": wanted, "filter": filter, "count": count, "max_count": MAX_COUNT}
+    return {
+        "action": action,
+        "wanted": wanted,
+        "filter": filter,
+        "count": count,
+        "max_count": MAX_COUNT,
+        "paused": [] if action == "cancel" else paused(view, wanted),
+    }
+
+
+def paused(view: "View", wanted: Filter) -> list[Hold]:
+    """What may keep the jobs that match from starting: of the type of the filter, or of any."""
+    type = wanted.fields.get("type")
+    found = holds(view)
+    if not type:
+        return found
+    families = {row["key"]: row["family"] for row in view.rows("list_job_types")}
+    tenant = wanted.fields.get("tenant_id", view.tenant_id)
+    return in_the_way(found, type, families.get(type), tenant, wanted.fields.get("lane"))
 
 
 def usual_status(action: str, wanted: Filter) -> dict[str, str]:

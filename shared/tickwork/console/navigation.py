@@ -18,6 +18,8 @@ class Entry:
     needs_admin: bool = False
     # The part of the schema that it is about, if a database may be without.
     module: str | None = None
+    # The menu that it is in, if it is not in the navigation itself.
+    group: str = ""
 
 
 ENTRIES = (
@@ -26,18 +28,19 @@ ENTRIES = (
     Entry("/errors", "Errors", "e"),
     Entry("/latency", "Latency", "l"),
     Entry("/schedules", "Schedules", "s"),
-    Entry("/triggers", "Triggers", "t", module="webhooks"),
-    Entry("/webhooks", "Webhooks", "h", module="webhooks"),
-    Entry("/documents", "Documents", "d", module="documents"),
-    Entry("/imports", "Imports", "i", module="imports"),
-    Entry("/pauses", "Pauses", "p"),
-    Entry("/types", "Types", "y"),
-    Entry("/members", "Members", "m"),
-    Entry("/keys", "API keys", "k", needs_admin=True),
-    Entry("/workers", "Workers", "w"),
-    Entry("/alerts", "Alerts", "a", needs_platform_admin=True),
-    Entry("/audit", "Audit", "u"),
-    Entry("/preferences", "Preferences", ","),
+    Entry("/triggers", "Triggers", "t", module="webhooks", group="Events"),
+    Entry("/webhooks", "Webhooks", "h", module="webhooks", group="Events"),
+    Entry("/documents", "Documents", "d", module="documents", group="Files"),
+    Entry("/imports", "Imports", "i", module="imports", group="Files"),
+    Entry("/pauses", "Pauses", "p", group="Operations"),
+    Entry("/types", "Types", "y", group="Operations"),
+    Entry("/workers", "Workers", "w", group="Operations"),
+    Entry("/alerts", "Alerts", "a", needs_platform_admin=True, group="Operations"),
+    Entry("/tenants", "Tenants", "n", group="Admin"),
+    Entry("/members", "Members", "m", group="Admin"),
+    Entry("/keys", "API keys", "k", needs_admin=True, group="Admin"),
+    Entry("/audit", "Audit", "u", group="Admin"),
+    Entry("/preferences", "Preferences", ",", group="Admin"),
 )
 
 
@@ -53,3 +56,11 @@ def entries(view: "View") -> list[Entry]:
         and (manages_any or not entry.needs_admin)
         and (entry.module is None or entry.module in view.modules)
     ]
+
+
+def grouped(found: list[Entry]) -> dict[str, list[Entry]]:
+    """The entries by their menu, in the order of the navigation."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in found:
+        groups.setdefault(entry.group, []).append(entry)
+    return groups

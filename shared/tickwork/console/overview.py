@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from psycopg.rows import DictRow
 
 from tickwork.console.export import exported, is_export
+from tickwork.console.health import last_tick
+from tickwork.console.holds import holds
 from tickwork.console.page import Page, Shown
 from tickwork.console.windows import Window, window
 
@@ -55,6 +57,7 @@ def overview_page(view: "View") -> Shown:
     types = view.rows("queue_by_type", tenant_id=view.tenant_id)
     if is_export(view):
         return exported(view, "queue", ("family", "type", *COUNTS, "oldest_due_at"), types)
+    health = view.rows("queue_health")
     sees_several = view.tenant_id is None and (view.is_platform_admin or len(view.tenants) > 1)
     return view.show(
         "overview.html",
@@ -63,9 +66,10 @@ def overview_page(view: "View") -> Shown:
         hour=last_hour(view) if view.is_of_one_scope else None,
         widgets=view.row("queue_widgets", tenant_id=view.tenant_id) if view.is_of_one_scope else None,
         tenants=view.rows("queue_by_tenant", max_tenants=20) if sees_several else [],
-        holds=view.rows("list_holds"),
+        holds=holds(view),
         alerts=view.rows("list_alerts", only_open=True) if view.is_platform_admin else [],
-        health=view.rows("queue_health"),
+        health=health,
+        last_tick=last_tick(view, health),
     )
 
 

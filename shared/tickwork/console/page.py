@@ -1,7 +1,7 @@
 """Pages: a method and a path below that of the console, and the function that shows it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 # The modules with pages, in the order of the navigation.
 MODULES = (
     *("overview", "jobs", "job", "errors", "latency", "schedules", "schedule_changes", "triggers", "trigger_changes"),
-    *("webhook_changes", "webhooks", "documents", "imports", "members", "keys", "job_types", "pauses", "workers"),
-    *("alerts", "audit", "tenant_choice", "sign_in", "preferences"),
+    *("webhook_changes", "webhooks", "documents", "artifacts", "imports", "pauses", "job_types", "tenants", "members"),
+    *("keys", "workers", "alerts", "audit", "tenant_choice", "sign_in", "preferences"),
 )
 
 
@@ -37,6 +37,15 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Sent:
+    """A file for the browser to save, piece by piece; `close` is called in the end, whatever happens."""
+
+    pieces: Iterator[bytes]
+    file_name: str
+    close: Callable[[], None]
+
+
+@dataclass(frozen=True)
 class Redirect:
     address: str
     # What has happened, for the next page to say.
@@ -49,7 +58,7 @@ class Redirect:
 class Page:
     method: str
     path: str
-    function: "Callable[..., Shown | Redirect]"
+    function: "Callable[..., Shown | Sent | Redirect]"
     # Whoever is not signed in may see it too.
     is_open: bool = False
     # It takes a file, and opens no transaction before that has been read.

@@ -3,14 +3,14 @@
 import re
 from typing import TYPE_CHECKING, Any
 
+from psycopg.rows import DictRow
+
+from tickwork.console.holds import LANE, PAUSE, holds
 from tickwork.console.page import Page, Redirect, Refused, Shown
 
 if TYPE_CHECKING:
     from tickwork.console.view import View
 
-# As list_holds names what is held.
-LANE = re.compile("tenant (?P<tenant_id>[0-9a-f-]{36}) family (?P<family>[^ ]+) lane (?P<lane>.+)", re.DOTALL)
-PAUSE = re.compile("(?P<kind>family|type|tenant) (?P<name>.+)", re.DOTALL)
 KINDS = {"family": "family", "type": "type", "tenant": "tenant_id"}
 SETTINGS = "select * from public.tenant_settings where tenant_id = %(tenant_id)s"
 
@@ -19,9 +19,21 @@ def pauses_page(view: "View") -> Shown:
     settings = view.select(SETTINGS, {"tenant_id": view.tenant_id}) if view.tenant_id else []
     types = view.rows("list_job_types")
     families = sorted({type["family"] for type in types})
+    lanes = [lane for lane in view.rows("list_lanes", tenant_id=view.tenant_id) if is_limited(lane)]
     return view.show(
-        "pauses.html", holds=view.rows("list_holds"), settings=settings, families=families, types=types, may_end=may_end
+        "pauses.html",
+        holds=holds(view),
+        lanes=lanes,
+        names=view.names_of(lanes),
+        settings=settings,
+        families=families,
+        types=types,
+        may_end=may_end,
     )
+
+
+def is_limited(lane: DictRow) -> bool:
+    return lane["max_running"] is not None or lane["starts_per_minute"] is not None
 
 
 def may_end(view: "View", scope: str) -> bool:

@@ -29,8 +29,9 @@ def environment() -> Environment:
 
 
 def rendered(view: "View", template: str, **values: Any) -> str:
-    from tickwork.console.navigation import entries
+    from tickwork.console.navigation import entries, grouped
 
+    navigation = entries(view)
     return (
         environment()
         .get_template(template)
@@ -41,7 +42,8 @@ def rendered(view: "View", template: str, **values: Any) -> str:
             here=view.here,
             nonce=NONCE,
             static=lambda name: f"{view.settings.console_path}/static/{name}?{static.version()}",
-            navigation=entries(view),
+            navigation=navigation,
+            menus=grouped(navigation),
             charts=charts,
             ago=lambda time: ago(time, view.say),
             absolute=lambda time: absolute(time, view),
@@ -73,7 +75,7 @@ def duration(seconds: float | None, say: Words) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
-        return f"{seconds:.1f} {say('s')}"
+        return f"{number(float(seconds), say.language)} {say('s')}"
     place = next(place for place, (size, _) in enumerate(UNITS) if seconds >= size)
     (size, unit), (less, smaller) = UNITS[place], UNITS[min(place + 1, len(UNITS) - 1)]
     rest = int(seconds % size // less)

@@ -1,9 +1,10 @@
 """Schedules: the list, one of them, and the form with its preview."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tickwork.console.holds import Hold, holds, in_the_way
 from tickwork.console.page import Page, Shown
 from tickwork.errors import QueueError
 
@@ -25,7 +26,16 @@ ZONE = "select timezone from public.tenant_settings where tenant_id = %(tenant_i
 
 
 def schedules_page(view: "View") -> Shown:
-    return view.show("schedules.html", **view.all_rows("list_schedules"))
+    listed = view.all_rows("list_schedules")
+    names = view.names_of(listed["rows"]) if view.tenant_id is None else {}
+    return view.show("schedules.html", **listed, names=names, paused=obstacles(view))
+
+
+def obstacles(view: "View") -> Callable[[Any], list[Hold]]:
+    """For a schedule: what keeps its jobs from starting."""
+    found = holds(view)
+    families = {row["key"]: row["family"] for row in view.rows("list_job_types")} if found else {}
+    return lambda row: in_the_way(found, row["type"], families.get(row["type"]), row["tenant_id"], row.get("lane"))
 
 
 def schedule_page(view: "View", schedule_id: str) -> Shown:
@@ -35,7 +45,14 @@ def schedule_page(view: "View", schedule_id: str) -> Shown:
     )
     next_fires, _ = previewed(view, schedule["cron_expr"], schedule["timezone"])
     older = view.here(before=fires[-1]["nominal_at"].isoformat()) if len(fires) == FIRES else None
-    return view.show("schedule.html", schedule=schedule, fires=fires, next_fires=next_fires, older=older)
+    return view.show(
+        "schedule.html",
+        schedule=schedule,
+        fires=fires,
+        next_fires=next_fires,
+        older=older,
+        paused=obstacles(view)(schedule),
+    )
 
 
 def history_page(view: "View", schedule_id: str) -> Shown:

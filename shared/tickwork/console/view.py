@@ -1,6 +1,6 @@
 """What a page works with: the viewer's own transaction, the request, and how addresses and words are written."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -26,12 +26,18 @@ if TYPE_CHECKING:
     from tickwork.tools.secrets import SecretStore
 
 # A verb of each part of the schema that a database may be without.
-VERBS_OF_MODULES = {"documents": "list_documents", "webhooks": "list_events", "imports": "list_connectors"}
+VERBS_OF_MODULES = {
+    "documents": "list_documents",
+    "webhooks": "list_events",
+    "imports": "list_connectors",
+    "reports": "list_artifacts",
+}
 INSTALLED = """
     select verb.name
     from unnest(%(verbs)s::text[]) as verb(name)
     where to_regproc('public.' || verb.name) is not null
 """
+NAMES = "select * from tickwork.find_tenants(null, 1000, %(ids)s::uuid[])"
 # More rows than that cannot be looked through: those who see every tenant choose one.
 MAX_SHOWN = 500
 # What a page may take of the database's time.
@@ -171,6 +177,13 @@ class View:
             return ""
         found = self.rows("find_tenants", words=chosen, max_tenants=1) if self.is_platform_admin else self.tenants
         return next((each["name"] for each in found if str(each["tenant_id"]) == chosen), chosen)
+
+    def names_of(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """The names of the tenants of these rows, as far as the viewer may see them."""
+        if not self.is_platform_admin:
+            return {tenant["tenant_id"]: tenant["name"] for tenant in self.tenants}
+        ids = list({str(row["tenant_id"]) for row in rows})
+        return {str(row["tenant_id"]): row["name"] for row in self.select(NAMES, {"ids": ids})} if ids else {}
 
     def id_of(self, text: str) -> UUID:
         try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from psycopg.rows import DictRow
 
 from tickwork.console.export import exported, is_export
+from tickwork.console.health import last_tick
 from tickwork.console.page import Page, Shown
 
 if TYPE_CHECKING:
@@ -23,13 +24,15 @@ def workers_page(view: "View") -> Shown:
     workers = view.rows("list_workers", tenant_id=view.tenant_id)
     if is_export(view):
         return exported(view, "workers", COLUMNS, workers)
+    health = view.rows("queue_health")
     return view.show(
         "workers.html",
         workers=[(worker, told(worker)) for worker in workers],
         stale=[worker for worker in workers if worker["is_stale"]],
         # Who sees only the workers of one tenant does not know when the others were seen.
         is_silent=view.is_platform_admin and view.tenant_id is None and is_silent(workers),
-        health=view.rows("queue_health"),
+        health=health,
+        last_tick=last_tick(view, health),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -109,6 +109,14 @@ class Tools:
         """
         self.check()
         found = self._stepwise().result(name, run)
+        return found if result is None else result.model_validate(found)
+
+    async def step_async(
+        self, name: str, run: Callable[[], Awaitable[object]], result: type[BaseModel] | None = None
+    ) -> Any:
+        """As `step`, with an async `run`, for handlers that are async."""
+        self.check()
+        found = await self._stepwise().awaited_result(name, run)
         return found if result is None else result.model_validate(found)
 
     def wait_for(

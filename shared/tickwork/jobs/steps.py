@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -56,23 +56,12 @@ class Steps:
     def result(self, name: str, run: Callable[[], object]) -> Any:
         """What the step returned, as it is stored; run now if it has not been."""
         self._use(name)
-        if name in self._stored:
-            return self._stored_as("step", name)
-        returned = run()
-        done = returned if isinstance(returned, Done) else Done()
-        if done.follow_ups:
-            raise refused(f"The step {name!r} returned follow-ups: return them with the result of the job")
-        result = encoded(name, done.result if returned is done else returned)
+        return self._stored_as("step", name) if name in self._stored else self._store(name, run())
 
-        def store(connection: Connection) -> Any:
-            row = store_held_step(connection, name, result)
-            # Otherwise an earlier try has gone through, with its writes, and only the response got lost.
-            if row["is_new"]:
-                for write in done.writes:
-                    write(connection)
-            return row["result"]
-
-        return self._held(store)
+    async def awaited_result(self, name: str, run: Callable[[], Awaitable[object]]) -> Any:
+        """The same for a step that is async."""
+        self._use(name)
+        return self._stored_as("step", name) if name in self._stored else self._store(name, await run())
 
     def expect(self, wait: Wait) -> None:
         """From now on it counts, although nobody waits for it yet."""
@@ -94,6 +83,26 @@ class Steps:
     def unused(self) -> list[str]:
         """What is stored under names that this attempt did not use: the handler has changed since."""
         return sorted(self._stored.keys() - self._used)
+
+    def _store(self, name: str, returned: object) -> Any:
+        """Keep what the step has returned, with what it wants written."""
+        if isinstance(returned, Coroutine):
+            returned.close()
+            raise refused(f"The step {name!r} is async: use `await tools.step_async` in an async handler")
+        done = returned if isinstance(returned, Done) else Done()
+        if done.follow_ups:
+            raise refused(f"The step {name!r} returned follow-ups: return them with the result of the job")
+        result = encoded(name, done.result if returned is done else returned)
+
+        def store(connection: Connection) -> Any:
+            row = store_held_step(connection, name, result)
+            # Otherwise an earlier try has gone through, with its writes, and only the response got lost.
+            if row["is_new"]:
+                for write in done.writes:
+                    write(connection)
+            return row["result"]
+
+        return self._held(store)
 
     def _use(self, name: str) -> None:
         if name in self._used:

@@ -68,6 +68,8 @@ class Announcer:
             except Exception as error:
                 closed_quietly(self._connection)
                 self._connection = self._channel = None
+                if self._is_closed:
+                    return
                 pause_until = time.monotonic() + self._reconnecting.note_failure(error)
                 with self._changed:
                     self._is_sending = False

@@ -36,6 +36,8 @@ class Subscriber:
                 self._listen()
             except Exception as error:
                 self.is_connected.clear()
+                if self._stopped.is_set():
+                    return
                 self._stopped.wait(self._reconnecting.note_failure(error))
 
     def _listen(self) -> None:

@@ -125,6 +125,18 @@ def test_output_at_full_speed_needs_no_memory() -> None:
     assert process.stderr.text({}) == ("error\n" * MAX_TAIL)[-MAX_TAIL:]
 
 
+def test_a_program_that_prints_faster_than_it_is_read_has_to_wait_and_can_be_stopped() -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    readings = iter(range(5))
+
+    # It prints a gigabyte a second, where anybody reads that much.
+    process = run("dd", "if=/dev/zero", "bs=1M", "status=none", stop_when=lambda _: next(readings, None) is None)
+
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+    assert process.killed_by == signal.SIGTERM
+    assert set(process.stdout.text({})) == {"\N{REPLACEMENT CHARACTER}"}
+
+
 def test_binary_output_is_kept_as_text() -> None:
     process = run("printf", r"a\000b\377\376c\303\244\n")
 

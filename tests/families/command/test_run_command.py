@@ -13,7 +13,7 @@ import pytest
 from tests.families.command.test_process import processes_with
 from tests.world import World
 from tests.world.command_line import run_all, started
-from tests.world.waiting import until
+from tests.world.waiting import PATIENCE, until
 from tickwork.families.command.allowlist import Command
 from tickwork.families.command.run_command import handler_of
 from tickwork.jobs.rows import Job
@@ -41,13 +41,13 @@ def running(world: World, command: Command, **type: Any) -> Iterator[Job]:
     job = world.job(world.type(TYPE, "command", **type))
     queue = Queue(world.queue.database, "worker-1", heartbeat_seconds=0.1)
     arguments = (queue, "command", {TYPE: handler_of(command)}, Deadline(600, 1))
-    thread = threading.Thread(target=work, args=arguments)
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
     thread.start()
     try:
         until(lambda: world.reload(job).status != "queued")
         yield job
     finally:
-        thread.join()
+        thread.join(PATIENCE)
 
 
 def test_a_command_that_succeeds_leaves_its_output_with_the_attempt(world: World) -> None:
@@ -97,10 +97,10 @@ def test_a_command_that_cannot_be_started_says_why_to_the_operator_only(world: W
 
 @pytest.mark.parametrize("of_file", [True, False])
 def test_a_command_that_takes_too_long_is_stopped(world: World, of_file: bool) -> None:
-    """By the time of its file, or by that of its type if that is shorter."""
-    endless = script("echo begun; trap '' TERM; while :; do sleep 0.05; done", timeout_seconds=1 if of_file else 3600)
+    """By the time of its file, or by that of its type if that is shorter. Long enough for it to begin."""
+    endless = script("trap '' TERM; echo begun; while :; do sleep 0.05; done", timeout_seconds=5 if of_file else 3600)
 
-    with running(world, endless, timeout_seconds=3600 if of_file else 1) as job:
+    with running(world, endless, timeout_seconds=3600 if of_file else 5) as job:
         pass
 
     assert (world.reload(job).status, world.reload(job).error_code) == ("queued", "TIMEOUT")
@@ -116,7 +116,8 @@ def test_cancel_reaches_the_process_and_people_see_its_output_meanwhile(
     monkeypatch.setenv("OWN_KEY", "s3cret-key")
 
     with running(world, follows) as job:
-        until(lambda: world.reload(job).progress_message)
+        # What is shown first may be the first line only.
+        until(lambda: str(world.reload(job).progress_message).endswith("last"))
         message = world.reload(job).progress_message
         world.service.jobs.cancel_job(job.id)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import UUID
 
-from tests.families.report.test_generate_report import ADD_JOBS
+from tests.families.report.test_generate_report import ADD_JOBS, add_types
 from tests.world import World
 from tickwork.database.connection import Database
 from tickwork.database.migrate import migrate
@@ -54,12 +54,11 @@ def main() -> None:
             add(world, tenant, jobs)
             small = generate(world, tenant, "2026-12")
             large = generate(world, tenant, "2026-10")
-            sys.exit(compared(world, Path(folder), small, large))
+            sys.exit(compared(world, Path(folder), jobs, small, large))
 
 
 def add(world: World, tenant: UUID, jobs: int) -> None:
-    for number in range(3):
-        world.type(f"type_{number}")
+    add_types(world)
     # Only the report reads these: what the queue would keep of them besides is left out.
     world.run("alter table jobs disable trigger user")
     world.admin.execute(ADD_JOBS, {"tenant": tenant, "many": jobs})
@@ -85,7 +84,9 @@ def run(url: str, pipe: Pipe) -> None:
     pipe.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def compared(world: World, folder: Path, small: tuple[Job, float, float], large: tuple[Job, float, float]) -> int:
+def compared(
+    world: World, folder: Path, jobs: int, small: tuple[Job, float, float], large: tuple[Job, float, float]
+) -> int:
     """0 if the file says the same as SQL and the memory does not grow with it."""
     job, megabytes, seconds = large
     assert job.status == small[0].status == "done", job.error_message
@@ -97,7 +98,8 @@ def compared(world: World, folder: Path, small: tuple[Job, float, float], large:
             counts[line["status"]] += 1
             run_seconds[line["status"]] += round(float(line["run_seconds"]) * 1000)
     expected = world.rows(TOTALS)
-    is_right = counts == {each["status"]: each["jobs"] for each in expected}
+    is_right = counts.total() == jobs
+    is_right &= counts == {each["status"]: each["jobs"] for each in expected}
     is_right &= run_seconds == {each["status"]: round(each["seconds"] * 1000) for each in expected}
     print(f"{counts.total():,} rows, {row['size'] / 1e6:.0f} MB in {seconds:.1f} s; {dict(counts)}")
     print(f"memory at most: {megabytes:.0f} MB, for a report without rows {small[1]:.0f} MB")

@@ -9,8 +9,12 @@ class Alerts:
     def __init__(self, way: Way) -> None:
         self._way = way
 
-    async def list_alerts(self, only_open: bool = False, max_alerts: int = 100) -> list[Row]:
-        return await self._way.rows("list_alerts", {"only_open": only_open, "max_alerts": max_alerts})
+    async def list_alerts(
+        self, only_open: bool = False, max_alerts: int = 100, after_id: UUID | str | None = None
+    ) -> list[Row]:
+        """The newest first; `after_id` is the id of the last one that is known already."""
+        given = {"only_open": only_open, "max_alerts": max_alerts, "after_id": after_id}
+        return await self._way.rows("list_alerts", given)
 
     async def list_alert_rules(self) -> list[Row]:
         return await self._way.rows("list_alert_rules", {})

@@ -58,3 +58,7 @@ class Pauses:
 
     async def list_holds(self) -> list[Row]:
         return await self._way.rows("list_holds", {})
+
+    async def list_lanes(self, tenant_id: UUID | str | None = None) -> list[Row]:
+        """The lanes that are held or limited."""
+        return await self._way.rows("list_lanes", {"tenant_id": tenant_id})

@@ -14,8 +14,18 @@ function isBusy(part) {
 }
 
 function refresh(force) {
-  for (const part of document.querySelectorAll(".live")) if (force || !isBusy(part)) htmx.trigger(part, "refresh");
+  for (const part of document.querySelectorAll(".live")) {
+    // One at a time: a second answer would find the part already replaced.
+    if (part.classList.contains("htmx-request")) continue;
+    if (force || !isBusy(part)) htmx.trigger(part, "refresh", { force });
+  }
 }
+
+// Somebody may have begun to type, or opened a form, while the answer was on its way.
+document.addEventListener("htmx:before:swap", (event) => {
+  const part = event.target;
+  if (part.matches(".live") && isBusy(part) && !event.detail.ctx.sourceEvent.detail.force) event.preventDefault();
+});
 
 setInterval(() => refresh(false), REFRESH_MS);
 
@@ -91,6 +101,19 @@ if (palette) {
     }
   });
 }
+
+// A menu closes by Escape, and by a click elsewhere.
+function closeMenus(except) {
+  for (const menu of document.querySelectorAll("header .menu[open]")) if (menu !== except) menu.open = false;
+}
+
+document.addEventListener("click", (event) => closeMenus(event.target.closest(".menu")));
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && document.querySelector("header .menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
 
 // A choice that applies at once; the button beside it is for those without scripts.
 document.addEventListener("change", (event) => {
