@@ -93,6 +93,7 @@ comment on column public.facts.confidence is
   'How sure the extraction is, from 0 to 1. Such a fact needs confirm_facts. Null: the file says so itself.';
 
 create unique index facts_of_their_tenant on public.facts (tenant_id, id);
+create index facts_by_age on public.facts (tenant_id, created_at, id);
 create index facts_of_a_version on public.facts (document_version_id);
 
 create table public.fact_sources (

@@ -17,7 +17,14 @@ as $$
   from public.facts
   where (list_facts.tenant_id is null or facts.tenant_id = list_facts.tenant_id)
     and (list_facts.fact_type is null or facts.fact_type = list_facts.fact_type)
-    and (list_facts.after_fact_id is null or facts.id > list_facts.after_fact_id)
+    and (
+      list_facts.after_fact_id is null
+      or (facts.created_at, facts.id) > (
+        select last.created_at, last.id
+        from public.facts as last
+        where last.id = list_facts.after_fact_id
+      )
+    )
     and (
       list_facts.document_version_id is null
       or exists (
@@ -36,13 +43,13 @@ as $$
           and snapshot_items.snapshot_id = list_facts.snapshot_id
       )
     )
-  order by facts.id
+  order by facts.created_at, facts.id
   limit greatest(least(list_facts.max_rows, 1000), 0);
 $$;
 
 comment on function public.list_facts is
-  'Reads facts, of a version of a document or of a snapshot, by id. For the next page, pass the last id of this one as '
-  'after_fact_id. At most 1000 at a time.';
+  'Reads facts, of a version of a document or of a snapshot, the oldest first. For the next page, pass the last id of '
+  'this one as after_fact_id. At most 1000 at a time.';
 
 create function tickwork.confirm_facts(fact_ids uuid[])
 returns setof public.facts

@@ -81,8 +81,7 @@ return tickwork.save_rules(tenant_id, package, version, dsl_source, tests_source
 
 comment on function public.save_rules is
   'Sets a version of a rule package, as a draft: a new one, or a change to one that was not published. The types of '
-  'its expressions are checked by the client before and by its tests after. Raises TWTNT, TWMEM, TWENQ, TWAUT, TWARG, '
-  'TWBIG, TWSTA.';
+  'its expressions are checked by its tests. Raises TWTNT, TWMEM, TWENQ, TWAUT, TWARG, TWBIG, TWSTA.';
 
 create function tickwork.lock_rules_for_caller(rule_package_version_id uuid)
 returns public.rule_package_versions

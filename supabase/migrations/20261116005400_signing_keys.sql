@@ -114,18 +114,44 @@ $$;
 
 comment on function tickwork.checked_signing_key is 'The key in base64 as it is stored. Raises TWARG.';
 
-create function tickwork.end_signing_key(signing_key_id text, status text, ended_at timestamptz)
+create function tickwork.retire_signing_key(signing_key_id text)
 returns public.signing_keys
 language plpgsql
 volatile
 security definer -- nobody writes keys directly
 set search_path = ''
 as $$
-declare
-  ended public.signing_keys;
 begin
   perform tickwork.check_platform_admin('change the keys that sign passports');
 
+  return tickwork.end_signing_key(retire_signing_key.signing_key_id, 'retired', clock_timestamp());
+end
+$$;
+
+create function tickwork.revoke_signing_key(signing_key_id text, revoked_at timestamptz)
+returns public.signing_keys
+language plpgsql
+volatile
+security definer -- nobody writes keys directly
+set search_path = ''
+as $$
+begin
+  perform tickwork.check_platform_admin('change the keys that sign passports');
+
+  return tickwork.end_signing_key(
+    revoke_signing_key.signing_key_id, 'revoked', coalesce(revoke_signing_key.revoked_at, clock_timestamp())
+  );
+end
+$$;
+
+create function tickwork.end_signing_key(signing_key_id text, status text, ended_at timestamptz)
+returns public.signing_keys
+language plpgsql
+volatile
+as $$
+declare
+  ended public.signing_keys;
+begin
   update public.signing_keys
   set
     status = end_signing_key.status,
@@ -149,6 +175,8 @@ begin
 end
 $$;
 
+comment on function tickwork.end_signing_key is 'active -> retired or revoked. For the verbs. Raises TWSTA.';
+
 create function public.register_signing_key(public_key text, name text default '')
 returns public.signing_keys
 language sql
@@ -159,13 +187,13 @@ create function public.retire_signing_key(signing_key_id text)
 returns public.signing_keys
 language sql
 volatile
-return tickwork.end_signing_key(signing_key_id, 'retired', clock_timestamp());
+return tickwork.retire_signing_key(signing_key_id);
 
 create function public.revoke_signing_key(signing_key_id text, revoked_at timestamptz default null)
 returns public.signing_keys
 language sql
 volatile
-return tickwork.end_signing_key(signing_key_id, 'revoked', coalesce(revoked_at, clock_timestamp()));
+return tickwork.revoke_signing_key(signing_key_id, revoked_at);
 
 create function public.list_signing_keys()
 returns setof public.signing_keys
@@ -190,5 +218,5 @@ comment on function public.list_signing_keys is
   'Reads the public keys that sign passports, the newest first: what verifiers need to know.';
 
 select tickwork.open_verbs('authenticated, service_role', array[
-  'register_signing_key', 'retire_signing_key', 'revoke_signing_key', 'end_signing_key', 'list_signing_keys'
+  'register_signing_key', 'retire_signing_key', 'revoke_signing_key', 'list_signing_keys'
 ]);

@@ -18,21 +18,22 @@ values
   );
 
 create table public.passport_status_lists (
-  tenant_id uuid primary key references public.tenant_settings (tenant_id) on delete cascade,
+  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
+  number integer not null default 0,
   document jsonb not null,
   as_of timestamptz not null,
-  signing_key_id text not null references public.signing_keys (id),
+  signing_key_id text not null,
   created_at timestamptz not null default clock_timestamp(),
-  updated_at timestamptz not null default clock_timestamp()
+  updated_at timestamptz not null default clock_timestamp(),
+  primary key (tenant_id, number)
 );
 
 comment on table public.passport_status_lists is
   'For each tenant, the signed list of its revoked and superseded passport versions, to be published.';
+comment on column public.passport_status_lists.number is 'Of a list of 131,072 entries; there is only the first yet.';
 comment on column public.passport_status_lists.document is
   'A Bitstring Status List of the W3C with a proof (eddsa-jcs-2022), which names the hashes of receipts too.';
 comment on column public.passport_status_lists.as_of is 'When it was signed. It says nothing about what came after.';
-
-create index status_lists_by_signing_key on public.passport_status_lists (signing_key_id);
 
 create trigger note_update before update on public.passport_status_lists
 for each row execute function tickwork.note_update();

@@ -53,6 +53,7 @@ class Target(NamedTuple):
     passport_document: UUID
     version: UUID
     fact: UUID
+    spare_fact: UUID
     snapshot: UUID
     rules: UUID
     sealed: UUID
@@ -232,7 +233,7 @@ def of_facts(target: Target) -> dict[str, str]:
         "passport_document_id": str(target.passport_document),
         "document_version_id": str(target.version),
         "fact_ids": array(target.fact),
-        "after_fact_id": str(UUID(int=0)),
+        "after_fact_id": str(target.spare_fact),
         "snapshot_id": str(target.snapshot),
         "fact_type": "attribute",
         "schema_version": "1",
@@ -251,7 +252,6 @@ def of_passports(target: Target) -> dict[str, str]:
         "audience": "public",
         "access": "public",
         "paths": NULL,
-        "format": "pdf",
         "template": "standard",
         "levels": array("x"),
         **of_signing_keys(),

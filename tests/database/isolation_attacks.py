@@ -105,20 +105,24 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     # A chunk belongs to the document of its extraction.
     of = target.document if name == "public.document_chunks" else target.spare
     row |= {"document_id": str(of), "event_id": str(target.event)}
-    spare = "select id from public.facts where tenant_id = %s and fact_key like '%%_to_spare'"
-    row |= {"fact_key": "a key", "version": 99, "fact_id": str(scene.value(spare, target.tenant))}
+    row |= {"fact_key": "a key", "version": 99, "fact_id": str(target.spare_fact)}
     row |= {"vault_path": f"tenant/{target.tenant}/{uuid4()}"}
     row |= {"battery_identifier": "another"}
     if name == "public.passport_versions":
         row |= {"number": 99, "compiler_build_id": "another", "status": "signed"}
+    if name == "public.passport_exports":
+        row |= {"template": "another", "vault_path": scene.first_rows[name, target.word]["vault_path"]}
     names = {"public.jobs": CLIENT_COLUMNS, "public.documents": DOCUMENT_COLUMNS}.get(name, ", ".join(columns))
     copy = f"select {names} from jsonb_populate_record(null::{name}, %(row)s)"
     yield Attack(
         name, "insert", f"insert into {name} ({names}) overriding system value {copy}", {"row": json.dumps(row)}
     )
     # One that the worker may set, where it may not set them all.
-    column = {"public.passports": "salt_commitment", "public.passport_versions": "status"}.get(name, columns[-1])
-    yield Attack(name, "update", f"update {name} set {column} = {column}{aim}", {})
+    settable = {"public.passports": "salt_commitment", "public.passport_versions": "status"}
+    column = {**settable, "public.passport_exports": "sha256"}.get(name, columns[-1])
+    # A sealed snapshot is never changed.
+    only = f"{' and' if aim else ' where'} status <> 'sealed'" if name == "public.snapshots" else ""
+    yield Attack(name, "update", f"update {name} set {column} = {column}{aim}{only}", {})
     yield Attack(name, "delete", f"delete from {name}{aim}", {})
 
 
@@ -133,7 +137,7 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
         # Where it settles and claims, it finds nothing to claim: a claim may touch every tenant.
         argument.values["family"] = "none"
     argument.values |= ARGUMENTS_OF.get(name.rpartition(".")[2], {})
-    if name.endswith(("request_compile", "check_compilable")):
+    if name.endswith(("request_compile", "check_compilable", "retire_rules")):
         argument.values["snapshot_id"] = str(target.sealed)
         argument.values["rule_package_version_id"] = str(target.published)
     if name.endswith("cancel_jobs"):

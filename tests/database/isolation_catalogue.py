@@ -75,9 +75,12 @@ REFUSED = (
     # They refuse what they are given.
     "tickwork.raise_broken_rule",
     "tickwork.raise_no_passport",
-    # The version is active already.
+    # The rules are published, the version is active already.
+    "tickwork.enqueue_rule_tests",
     "tickwork.check_activatable",
     "tickwork.check_sealed",
+    # No row: nothing is wrong with the snapshot.
+    "tickwork.snapshot_problem",
     # Those who try have no key.
     "tickwork.caller_key(",
     "tickwork.live_key(",
@@ -87,10 +90,13 @@ BOOKKEEPING = {
     *((f"tickwork.{table}", "insert") for table in ("counted_types", "rollup", "renewals", "metric_kinds")),
     *((f"tickwork.{table}", "insert") for table in ("platform_tenant", "monthly_usage")),
     *((f"tickwork.{table}", "select") for table in ("renewals", "metric_kinds")),
+    ("public.signing_keys", "insert"),
     *(("tickwork.early_renewals", verb) for verb in ("select", "insert", "update", "delete")),
 }
 # What workers may do in jobs of types that the scene has none of: the change of many jobs, and reports.
 IN_OTHER_JOBS = {
+    # No row: nothing is wrong with the snapshot.
+    ("tickwork.snapshot_problem(uuid)", "rpc"),
     *((f"{schema}.change_some_jobs(integer)", "rpc") for schema in ("public", "tickwork")),
     *((f"public.{table}", "select") for table in ("jobs", "schedules", "schedule_fires")),
     *((f"tickwork.{table}", "select") for table in ("attempts", "early_usage")),
@@ -109,6 +115,8 @@ ARGUMENTS_OF = {
     "end_signing_key": {"status": "retired"},
     "list_passport_versions": {"status": "signed"},
     "create_passport": {"battery_identifier": "another"},
+    "request_export": {"format": "pdf", "template": "standard"},
+    "check_exportable": {"format": "pdf"},
     "list_passport_documents": {"kind": "bom"},
     "map_fact_label": {"kind": "bom"},
     "create_passport_document": {"kind": "bom"},

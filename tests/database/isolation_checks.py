@@ -153,8 +153,9 @@ def void(scene: Scene, actor: Actor, attack: Attack, answer: Answer) -> str | No
     """Whether the actor has the right and is at home, and yet got nothing."""
     # An event or a schedule: without either, it is refused.
     is_neither = attack.object.startswith("public.create_job_trigger(") and answer.code == "TWARG"
-    # No job of the scene has run, so that it has no latency, and its rules are a draft.
-    if answer.is_yes_to(attack) or is_neither or attack.deed in ("latency", "percentiles", "retire_rules"):
+    # No job of the scene has run, so that it has no latency; its rules are a draft, and its snapshot has no problem.
+    has_none = attack.deed in ("latency", "percentiles", "retire_rules", "snapshot_problem")
+    if answer.is_yes_to(attack) or is_neither or has_none:
         return None
     if actor.role == "tickwork_worker" and attack[:2] in IN_OTHER_JOBS:
         return None

@@ -257,7 +257,7 @@ def populate_signatures(world: World, tenant: UUID, word: str) -> None:
 
 
 def populate_facts(world: World, tenant: UUID, word: str) -> None:
-    """One fact of a document, in a snapshot, and one to spare."""
+    """One fact to spare, and one of a document, in a snapshot."""
     world.run("select map_fact_label(%s, 'bom', %s, 'name')", tenant, word)
     document = world.value("select id from create_passport_document(%s, %s, 'bom')", tenant, word)
     version = world.value(
@@ -267,7 +267,7 @@ def populate_facts(world: World, tenant: UUID, word: str) -> None:
         tenant,
         word,
     )
-    for key in (word, f"{word}_to_spare"):
+    for key in (f"{word}_to_spare", word):
         fact = world.value(
             "insert into facts (tenant_id, document_version_id, fact_type, fact_key, schema_version, payload, "
             "payload_canonical) values (%s, %s, 'attribute', %s, '1', '{}', '{}') returning id",

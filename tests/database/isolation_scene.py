@@ -122,6 +122,7 @@ class Scene(World):
             self.value("select id from public.passport_documents where tenant_id = %s", tenant),
             self.value("select id from public.document_versions where tenant_id = %s", tenant),
             self.value("select fact_id from public.fact_sources where tenant_id = %s", tenant),
+            self.value("select id from public.facts where tenant_id = %s order by created_at limit 1", tenant),
             self.value("select id from public.snapshots where tenant_id = %s and status = 'building'", tenant),
             self.value("select id from public.rule_package_versions where tenant_id = %s and status = 'draft'", tenant),
             signed["snapshot_id"],

@@ -55,7 +55,7 @@ MAY_EXECUTE = {
         public.list_passport_versions public.revoke_passport tickwork.revoke_passport public.passport_status_list
         public.request_export tickwork.request_export public.list_exports
         public.list_signing_keys public.register_signing_key tickwork.register_signing_key
-        public.retire_signing_key public.revoke_signing_key tickwork.end_signing_key
+        public.retire_signing_key tickwork.retire_signing_key public.revoke_signing_key tickwork.revoke_signing_key
         public.save_rules tickwork.save_rules public.request_rule_tests tickwork.request_rule_tests
         public.publish_rules tickwork.publish_rules public.retire_rules tickwork.retire_rules
         public.list_rules public.get_rules public.list_rule_tests

@@ -30,6 +30,7 @@ def test_every_job_ends_as_it_should_and_nothing_stays_behind(folder: Path) -> N
     assert "\nEvery job ended as it should.\n" in demo.stdout
     assert "\nEvery document was extracted and classified.\n" in demo.stdout
     assert "verified them: 10 document.extracted, 10 document.classified.\n\n`tickwork demo --keep`" in demo.stdout
+    assert "\nThe passport is valid, as of " in demo.stdout
     assert [line[:2] for line in demo.stdout.splitlines()[-3:]] == ["1.", "2.", "3."]
     assert demo.stderr == ""
     for kind in KINDS:

@@ -39,10 +39,12 @@ class Passport:
     issued_at: str = "2027-02-18T00:00:00Z"
     key: SigningKey = KEY
     attributes: tuple[Attribute, ...] = ATTRIBUTES
+    # What the leaves say, if an issuer lets them say something else.
+    leaf_attributes: tuple[Attribute, ...] | None = None
 
     @cached_property
     def leaves(self) -> list[bytes]:
-        return leaves_of(self.attributes, FACTS, SALT_KEY)
+        return leaves_of(self.leaf_attributes or self.attributes, FACTS, SALT_KEY)
 
     @cached_property
     def payload(self) -> bytes:

@@ -65,3 +65,10 @@ def test_another_key_does_not_verify() -> None:
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\1", bytes(range(256))[:64], b"\xff" * 64])
 def test_multibase_gives_back_the_same_bytes(data: bytes) -> None:
     assert from_multibase(multibase(data)) == data
+
+
+def test_a_proof_whose_context_is_not_that_of_its_document_is_refused_although_it_is_signed() -> None:
+    other = {**OPTIONS, "@context": ["https://example.com"]}
+    signature = eddsa_jcs_signature(DOCUMENT, other, KEY)
+
+    assert not proof_verifies({**DOCUMENT, "proof": {**other, "proofValue": multibase(signature)}}, KEY.public)

@@ -15,6 +15,7 @@ from tickwork.passports.signatures import (
     SMALL_ORDER,
     SigningKey,
     is_sound_key,
+    is_sound_signature,
     key_id,
     read_signing_keys,
     verifies,
@@ -73,6 +74,9 @@ def test_a_signature_has_one_encoding() -> None:
 
     assert verifies(KEY.public, HASH, signature)
     assert not verifies(KEY.public, HASH, signature[:32] + (scalar + ORDER).to_bytes(32, "little"))
+    # OpenSSL refuses it too, which we do not rely on.
+    assert not is_sound_signature(signature[:32] + (scalar + ORDER).to_bytes(32, "little"))
+    assert is_sound_signature(signature)
     assert not verifies(KEY.public, HASH, signature + b"\0")
     assert not verifies(KEY.public, HASH, signature[:-1])
     assert not verifies(KEY.public[:-1], HASH, signature)

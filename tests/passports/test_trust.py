@@ -12,7 +12,7 @@ from tests.passports.sample import KEY, OTHER_KEY
 from tickwork.passports.data_integrity import proof_verifies
 from tickwork.passports.signatures import SMALL_ORDER, base64url
 from tickwork.passports.status_list import ENTRIES, Listed, StatusList, StatusListRefused, encoded, signed_list
-from tickwork.passports.trust import KeysRefused, TrustedKey, did_document, jwks, read_jwks
+from tickwork.passports.trust import KeysRefused, Trust, TrustedKey, did_document, jwks, read_jwks
 
 END = datetime(2027, 1, 1, tzinfo=UTC)
 ACTIVE = TrustedKey(KEY.id, KEY.public, name="key-1")
@@ -101,3 +101,10 @@ def test_a_malformed_status_list_is_refused(subject: dict[str, Any]) -> None:
         StatusList.read({**document, "credentialSubject": {**document["credentialSubject"], **subject}})
     with pytest.raises(StatusListRefused):
         StatusList.read([])
+
+
+@pytest.mark.parametrize(("until", "is_trusted"), [("2027-05-01T00:00:00Z", False), ("2027-05-01T00:00:01Z", True)])
+def test_a_status_list_counts_if_it_was_signed_before_its_key_ended(until: str, is_trusted: bool) -> None:
+    key = TrustedKey(KEY.id, KEY.public, "revoked", datetime.fromisoformat(until))
+
+    assert StatusList.read(signed_list(LISTED, KEY)).is_signed_by(Trust({KEY.id: key})) == is_trusted

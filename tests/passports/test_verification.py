@@ -16,7 +16,7 @@ import pytest
 from pypdf import PdfWriter
 
 from tests.passports.attacks import BUNDLE, UNREADABLE, attacks
-from tests.passports.sample import KEY, OTHER_KEY, PASSPORT, SECOND
+from tests.passports.sample import ATTRIBUTES, KEY, OTHER_KEY, PASSPORT, SECOND
 from tests.world import node
 from tickwork.passports import verifier
 from tickwork.passports.packages import FileRefused, read_passport
@@ -286,3 +286,11 @@ def test_a_pdf_without_exactly_one_passport_is_refused(attached: tuple[bytes, ..
 def test_a_broken_pdf_is_refused(data: bytes) -> None:
     with pytest.raises(FileRefused):
         read_passport(data)
+
+
+def test_leaves_that_contradict_the_payload_are_refused_although_both_are_signed() -> None:
+    lie = replace(PASSPORT, leaf_attributes=(replace(ATTRIBUTES[0], value="Another model"), *ATTRIBUTES[1:]))
+
+    assert outcomes(verified(lie.package))["proof"] == "failed"
+    with pytest.raises(ValueError, match="something else"):
+        verifier.verify(lie.package, KEY.id)

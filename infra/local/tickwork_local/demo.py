@@ -17,6 +17,7 @@ from tickwork.jobs.rows import Job, Receipt
 from tickwork.shipped import FUNCTIONS, ROOT
 from tickwork_local.api import console_link
 from tickwork_local.demo_documents import add_samples, show_samples
+from tickwork_local.demo_passport import show_passport
 from tickwork_local.demo_webhooks import receiving, show_messages
 from tickwork_local.functions import Function
 from tickwork_local.launch import die_with_parent
@@ -63,7 +64,7 @@ def run_demo(home: Path, *, is_kept: bool) -> int:
         "demo_crash": Function(DEMO / "main.py", "demo_crash"),
         "extract": Function(FUNCTIONS / "extract/main.py"),
         "classify": Function(FUNCTIONS / "classify/main.py"),
-        "webhook": Function(FUNCTIONS / "webhook/main.py"),
+        **{family: Function(FUNCTIONS / family / "main.py") for family in ("webhook", "passport", "sign")},
     }
     with stopped_by_signals():
         print("Starting Postgres and the functions …", flush=True)
@@ -82,9 +83,10 @@ def run_demo(home: Path, *, is_kept: bool) -> int:
             ended = [job for job in client.jobs.list_jobs(max_jobs=1000) if job.type in {kind.type for kind in KINDS}]
             are_right = summarize(jobs, ended, home)
             are_read = show_samples(client, papers)
+            is_valid = show_passport(client, stack, DEMO / "battery.csv")
             are_told = show_messages(messages, len(papers))
             show_console(stack, is_kept)
-        if not (are_right and are_read and are_told):
+        if not (are_right and are_read and are_told and is_valid):
             return 1
         print(NEXT_STEPS, end="")
         return 0

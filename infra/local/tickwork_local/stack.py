@@ -126,7 +126,8 @@ def running_stack(
         urls = cleanup.enter_context(Functions(others, settings, home / "logs", say)).urls
         if signing:
             of_sign = {**settings, **own_signing_key(home, database.url)}
-            urls.update(cleanup.enter_context(Functions(signing, of_sign, home / "logs", say)).urls)
+            urls |= cleanup.enter_context(Functions(signing, of_sign, home / "logs", say)).urls
+            urls = {family: urls[family] for family in functions}
         served: Mapping[str, str] = {}
         if supabase:
             log = home / "logs" / "supabase.log"

@@ -79,6 +79,10 @@ export class NoSuchSnapshot extends QueueError {
   override readonly name = "NoSuchSnapshot";
 }
 
+export class NoSuchRules extends QueueError {
+  override readonly name = "NoSuchRules";
+}
+
 export class NoSuchPassport extends QueueError {
   override readonly name = "NoSuchPassport";
 }
@@ -131,6 +135,7 @@ export const BY_CODE: Readonly<Record<string, typeof QueueError>> = {
   TWART: NoSuchArtifact,
   TWFCT: NoSuchFact,
   TWSNP: NoSuchSnapshot,
+  TWRUL: NoSuchRules,
   TWPAS: NoSuchPassport,
   TWEND: NoSuchEndpoint,
   TWDLV: NoSuchDelivery,

@@ -591,6 +591,7 @@ export interface Rows {
   };
   passport_status_lists: {
     tenant_id: string;
+    number: number;
     document: unknown;
     as_of: string;
     signing_key_id: string;

@@ -1,8 +1,19 @@
 """Rules of battery passports: saved, tested, published, retired."""
 
+from datetime import date
+
 from tickwork.api.fields import ID, JSON_OBJECT, NAME, ROWS, ForTenant, OfTenant, Request, text, whole_number
 from tickwork.api.route import Route
 
+
+def _day(value: str) -> str:
+    try:
+        return date.fromisoformat(value).isoformat()
+    except ValueError:
+        raise ValueError("must be a day such as 2027-02-18") from None
+
+
+DAY = text(10, min_length=10, after=_day)
 # Numbers of JSON are exact up to here.
 SEED = whole_number(-(2**53) + 1, 2**53 - 1)
 
@@ -12,7 +23,7 @@ class Save(ForTenant):
     version = NAME
     dsl_source = JSON_OBJECT
     tests_source = JSON_OBJECT.or_null()
-    valid_from = text(10, min_length=10).or_null()
+    valid_from = DAY.or_null()
 
 
 class List(OfTenant):

@@ -11,12 +11,10 @@ from tickwork.jobs.rows import Job
 
 
 def finished_job(client: Tickwork, job_id: UUID | str, seconds: float) -> Job:
+    """Raises if it fails, or has not ended by then."""
     job = client.wait(UUID(str(job_id)), seconds)
     if job.status == "done":
         return job
-    if job.status in ("queued", "running"):
-        hint = f"It goes on: `tickwork job {job.id}` shows what it waits for."
-        raise InvalidRequest(f"{job.type} is not done after {seconds:.0f} s", hint=hint)
     hint = f"`tickwork job {job.id}` shows the attempts; `tickwork retry {job.id}` tries again."
     raise InvalidRequest(f"{job.type} {job.status}: {job.error_code} {job.error_message}", hint=hint)
 

@@ -20,7 +20,7 @@ class Facts:
         after_fact_id: UUID | str | None = None,
         max_rows: int = 50,
     ) -> list[Row]:
-        """By id; for the next page, pass the last one as after_fact_id."""
+        """The oldest first; for the next page, pass the last id as after_fact_id."""
         given = {name: value for name, value in locals().items() if name != "self"}
         return self._way.rows("list_facts", given)
 

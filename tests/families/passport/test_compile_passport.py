@@ -49,7 +49,7 @@ def test_a_version_is_compiled_and_its_signature_follows(maker: Maker) -> None:
     assert (version["status"], version["number"], version["compiler_build_id"]) == ("compiling", 1, build_id())
     assert receipt["passport_version_id"] == str(version["id"]) == job.result["passport_version_id"]
     assert receipt["rule_tests"] == {
-        "run_id": str(maker.world.value("select id from rule_tests_runs")),
+        "run_id": str(maker.world.value("select id from rule_tests_runs where rule_package_version_id = %s", rules)),
         **{"seed": "4711", "passed": 500},
     }
     assert (receipt["issuer"], receipt["previous_receipt_hash"]) == (str(maker.tenant), None)
@@ -243,8 +243,9 @@ def test_only_sealed_snapshots_and_published_rules_are_compiled(maker: Maker) ->
     passport, sealed, published = maker.passport(), maker.snapshot(), maker.rules()
     ready = maker.snapshot(is_sealed=False)
     retired = maker.rules(status="retired")
-    later = maker.rules()
-    maker.world.run("update rule_package_versions set valid_from = '2027-02-19' where id = %s", later)
+    later = maker.rules(status="draft")
+    publish = "update rule_package_versions set status = 'published', valid_from = '2027-02-19' where id = %s"
+    maker.world.run(publish, later)
 
     codes = [
         enqueue(maker, passport_id=passport, snapshot_id=snapshot, rule_package_version_id=rules).error_code

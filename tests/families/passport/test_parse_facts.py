@@ -199,3 +199,15 @@ def test_a_hostile_workbook_is_refused(maker: BatteryMaker, attack: str) -> None
     version = maker.parse("bom.xlsx", content)
 
     assert (version["status"], version["error_code"]) == ("rejected", code)
+
+
+def test_facts_are_listed_page_by_page(maker: BatteryMaker) -> None:
+    version = maker.add_facts(LITHIUM, NICKEL)
+    snapshot = maker.snapshot(version)
+    facts = maker.world.service.facts
+
+    (first,) = facts.list_facts(maker.tenant, version, snapshot, "material", max_rows=1)
+    (second,) = facts.list_facts(maker.tenant, version, snapshot, "material", first["id"], max_rows=1)
+
+    assert {first["fact_key"], second["fact_key"]} == {"Lithium", "Nickel"}
+    assert facts.list_facts(maker.tenant, after_fact_id=second["id"]) == []

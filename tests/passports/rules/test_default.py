@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from infra.local.make_rules import NAME, SEED, migration
-
+from make_rules import NAME, SEED, migration
 from tickwork.passports.rules.default import default_rules, default_tests
 from tickwork.passports.rules.rules import read_rules
 from tickwork.passports.rules.runner import run_tests

@@ -147,9 +147,21 @@ def test_presence_can_be_asked_for() -> None:
 
 
 def test_a_value_too_large_is_over_the_budget() -> None:
-    text = {"path": "general.text", "access": "public", "schema": {"type": "string"}}
+    text: dict[str, Any] = {"path": "general.text", "access": "public", "schema": {"type": "string"}}
     twice = {**text, "path": "general.twice", "value": "general.text + general.text"}
     rules = read_rules({"attributes": [text, twice]})
     fact = Fact("attribute", "general.text", "1", {"value": "x" * 40_000})
 
     assert pairs(found(fact, rules=rules)) == [("RULE_BUDGET", "general.twice")]
+
+
+def test_sums_are_those_of_the_written_numbers() -> None:
+    assert pairs(found(mass(), STEEL, COPPER, rules=rules_with("sum.material.mass == 0.3"))) == []
+
+
+def test_lists_are_in_the_order_of_their_keys_and_conflicts_are_found_anywhere() -> None:
+    names = {"path": "materials.names", "access": "public", "schema": {"type": "array"}}
+    rules = read_rules(small_rules(attributes=[{**names, "value": "facts.material.map(m, m.name)"}], checks=[]))
+
+    assert found(STEEL, COPPER, rules=rules).attributes[0].value == ["copper", "steel"]
+    assert pairs(found(STEEL, COPPER, material("steel", 2), rules=rules)) == [("FACT_CONFLICT", "material steel")]

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.passports.rules.small_rules import example, mass, material, small_rules, small_tests
-from tickwork.passports.rules import runner
-from tickwork.passports.rules.cases import UnreadableTests, read_tests
+from tickwork.passports.rules.cases import Case, UnreadableTests, read_tests
 from tickwork.passports.rules.draws import Draw
 from tickwork.passports.rules.rules import read_rules
 from tickwork.passports.rules.runner import TooFewCases, distinct, fingerprint, run_tests
@@ -17,7 +16,7 @@ from tickwork.passports.rules.suite import Suite
 RULES = read_rules(small_rules())
 
 
-def cases_of(seed: int) -> list[runner.Case]:
+def cases_of(seed: int) -> list[Case]:
     return distinct(Suite(RULES, read_tests(small_tests()), seed))
 
 
@@ -114,6 +113,7 @@ def test_a_property_must_hold_for_cases_without_findings() -> None:
         {"properties": [{"name": "x", "check": "general.mass > 1"}]},
         {"properties": [{"name": "x", "check": "general.mass"}]},
         {"examples": [{**example("x"), "on": "tomorrow"}]},
+        {"examples": [example("x", mass()), example("y", mass())]},
     ],
 )
 def test_what_are_no_tests_is_refused(tests: Any) -> None:
@@ -122,7 +122,7 @@ def test_what_are_no_tests_is_refused(tests: Any) -> None:
 
 
 def test_rules_that_say_nothing_have_too_few_cases() -> None:
-    flag = {"path": "a.b", "access": "public", "schema": {"type": "boolean"}}
+    flag: dict[str, Any] = {"path": "a.b", "access": "public", "schema": {"type": "boolean"}}
 
     with pytest.raises(TooFewCases):
         run_tests(read_rules({"attributes": [flag]}), {}, 1)

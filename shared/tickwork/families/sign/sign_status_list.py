@@ -69,7 +69,7 @@ NOW = """
 STORE = """
     insert into public.passport_status_lists (tenant_id, document, as_of, signing_key_id)
     values (%(tenant_id)s, %(document)s, %(as_of)s, %(signing_key_id)s)
-    on conflict (tenant_id) do update
+    on conflict (tenant_id, number) do update
     set
       document = excluded.document,
       as_of = excluded.as_of,

@@ -72,7 +72,9 @@ def distinct(suite: Suite) -> list[Case]:
     """Identical inputs count once."""
     found: dict[bytes, Case] = {}
     for case in suite.cases():
-        found.setdefault(fingerprint(case), case)
+        known = found.setdefault(fingerprint(case), case)
+        if case.kind == "example" and known is not case:
+            raise UnreadableTests(f"the examples {known.subject} and {case.subject} have the same facts")
         if len(found) >= suite.wanted:
             break
     return list(found.values())

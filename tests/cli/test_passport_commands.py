@@ -1,0 +1,123 @@
+"""The commands for passports, as people and scripts use them. The guide runs them from a file to a signed passport."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.cli.test_main import answer, refusal
+from tests.families.passport.test_export_passport import Maker, maker
+from tests.passports.exports.sample import SECRET
+from tests.world import World
+from tests.world.command_line import run_all
+from tickwork.passports.qr import PassportQr
+
+__all__ = ["maker"]
+
+AskAll = Callable[..., "list[CompletedProcess[str]]"]
+
+
+@pytest.fixture
+def ask_all(world: World, tmp_path: Path) -> AskAll:
+    """Run commands of `tickwork passport` on the database of this test."""
+
+    def ask_all(*commands: list[str]) -> "list[CompletedProcess[str]]":
+        given = [["passport", *each, "--database-url", world.url] for each in commands]
+        return run_all(given, home=tmp_path / "home")
+
+    return ask_all
+
+
+def test_a_passport_is_found_by_its_battery_and_by_its_id(maker: Maker, ask_all: AskAll) -> None:
+    listed, by_battery, by_id = map(
+        answer,
+        ask_all(
+            ["list", "--tenant", "acme", "--json"],
+            ["show", "B-1", "--json"],
+            ["show", str(maker.version)[:8], "--json"],
+        ),
+    )
+
+    assert [(row["battery_identifier"], row["latest_status"]) for row in listed] == [("B-1", "signed")]
+    assert by_battery == by_id
+    assert by_battery["id"] == str(maker.version)
+
+
+def test_show_prints_what_is_public_and_the_qr_code(maker: Maker, ask_all: AskAll) -> None:
+    text = PassportQr(maker.version, bytes(32), bytes(32), bytes(32)).text
+    maker.world.run("update passport_versions set qr_payload = %s, qr_png = 'x'", text)
+
+    shown, without = ask_all(["show", "B-1"], ["show", "B-1", "--no-qr"])
+
+    assert "performance.rated_capacity               120 AMH" in shown.stdout
+    assert SECRET not in shown.stdout
+    # 57 modules and a quiet zone of 4 on each side.
+    assert "█" * 65 in shown.stdout
+    assert "█" not in without.stdout
+
+
+def test_disclose_writes_a_bundle_for_the_audience(maker: Maker, ask_all: AskAll, tmp_path: Path) -> None:
+    file, path = tmp_path / "bundle.json", "performance.state_of_health"
+
+    printed, refused, unwritable = ask_all(
+        ["disclose", "B-1", "--audience", "legitimate_interest", "--path", path, "--to", str(file)],
+        ["disclose", "B-1", "--path", path],
+        ["disclose", "B-1", "--to", str(tmp_path)],
+    )
+
+    assert printed.stdout.strip() == str(file)
+    assert [each["leaf"]["value"] for each in json.loads(file.read_text())["leaves"]] == [SECRET]
+    assert f"there is no attribute '{path}' that the audience public may see" in refusal(refused)
+    assert "cannot be written" in refusal(unwritable)
+
+
+def test_what_a_passport_waits_for_is_said(maker: Maker, ask_all: AskAll) -> None:
+    unwritten, wrong, explained, refused = ask_all(
+        ["export", "B-1", "--format", "xml", "--wait", "0"],
+        ["export", "B-1", "--format", "docx"],
+        ["explain", "B-1"],
+        ["activate", "B-1"],
+    )
+
+    assert "has not ended after 0 s: It has been due since" in refusal(unwritten)
+    assert "format: must be pdf, json_ld or xml, not 'docx'" in refusal(wrong)
+    assert "Version 1 is signed, but has no QR code." in explained.stdout
+    assert "the version has no QR code yet" in refusal(refused)
+
+
+def test_what_is_not_there_is_said(maker: Maker, ask_all: AskAll) -> None:
+    expected = {
+        "show nothing": "VERSION: 'nothing' is not a passport version id",
+        "explain 0000": "PASSPORT: no id of passports begins with '0000'",
+        "compile B-1 --snapshot nothing": "--snapshot: 'nothing' is not a snapshot id",
+        "compile B-1 --snapshot S --rules nothing": "rules: 'nothing' is not a rules id",
+        "snapshot add S": "nothing to add",
+        "rules save nothing.json --tenant acme --package P --version 1": "nothing.json cannot be read",
+        "documents add nothing.csv --tenant acme --kind bom": "there is no file nothing.csv",
+    }
+
+    asked = ask_all(*(each.split() for each in expected))
+
+    assert [words for each, words in zip(asked, expected.values(), strict=True) if words not in refusal(each)] == []
+
+
+def test_snapshots_have_names_and_rules_files(world: World, ask_all: AskAll, tmp_path: Path) -> None:
+    world.tenant()
+    file = tmp_path / "rules.json"
+    file.write_text('{"facts": {}, "attributes": [], "checks": []}')
+
+    _, refused, _, ambiguous, saved, listed = ask_all(
+        ["snapshot", "create", "spring", "--tenant", "acme"],
+        ["snapshot", "seal", "spring"],
+        ["snapshot", "create", "spring", "--tenant", "acme"],
+        ["snapshot", "seal", "spring"],
+        ["rules", "save", str(file), "--tenant", "acme", "--package", "own", "--version", "1"],
+        ["rules", "list", "--package", "own", "--json"],
+    )
+
+    assert "the snapshot" in refusal(refused)
+    assert "several are called 'spring'" in refusal(ambiguous)
+    assert saved.stdout.strip().endswith("is version 1, draft.")
+    assert [row["status"] for row in answer(listed)] == ["draft"]
