@@ -83,6 +83,28 @@ def test_a_version_is_revoked_once_and_only_with_a_reason(world: World, monkeypa
         world.run("select activate_passport(%s)", version)
 
 
+@pytest.mark.parametrize("status", ["signed", "active", "superseded"])
+def test_a_version_is_revoked_at_any_time_after_its_signature(
+    world: World, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    signer = Signer(world, monkeypatch)
+    version = signer.version()
+    signer.finish()
+    if status != "signed":
+        world.run("select activate_passport(%s)", version)
+    if status == "superseded":
+        later = signer.compile(
+            signer.row(version)["passport_id"], signer.snapshot(), signer.rules(), "2027-03-01T00:00:00Z"
+        )
+        signer.finish()
+        world.run("select activate_passport(%s)", later.result["passport_version_id"])
+    assert signer.row(version)["status"] == status
+
+    world.run("select revoke_passport(%s, 'recall')", version)
+
+    assert signer.row(version)["status"] == "revoked"
+
+
 def test_a_full_queue_does_not_keep_a_version_from_being_revoked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     signer = Signer(world, monkeypatch)
     version = signer.version()

@@ -1,6 +1,7 @@
 """The compiler: the same bytes for the same inputs, others for any other input, and leaves that reveal nothing."""
 
 import hashlib
+import hmac
 import json
 import random
 from dataclasses import replace
@@ -14,13 +15,14 @@ import pytest
 from tests.passports.golden_passports import FOLDER, NAMES, PARTS, bytes_of, file_of, inputs_of, source_of
 from tests.world.passports import FACTS, RULES, material
 from tickwork.passports import build, tree
-from tickwork.passports.canonical import Json, canonical, read_canonical
-from tickwork.passports.compiler import Compiled, CompileRefused, Inputs, compile_passport
+from tickwork.passports.canonical import Json, canonical, hash_of, read_canonical
+from tickwork.passports.compiler import Compiled, CompileRefused, Inputs, compile_passport, version_id_of
 from tickwork.passports.fact import Fact
 from tickwork.passports.leaves import in_order, leaves_of, salt
 from tickwork.passports.receipt import Receipt, ReceiptRefused, time_text
 from tickwork.passports.rules.evaluation import evaluate
 from tickwork.passports.rules.rules import read_rules
+from tickwork.passports.snapshot import snapshot_bytes
 
 
 def inputs(**changed: Any) -> Inputs:
@@ -141,6 +143,36 @@ def test_salts_differ_by_path_kind_and_passport() -> None:
     assert len(set(salts)) == len(salts)
     assert {len(bytes.fromhex(each)) for each in salts} == {16}
     assert len({salt(key, kind, "a") for key in (bytes(32), bytes([1] * 32)) for kind in ("attribute", "fact")}) == 4
+
+
+def test_versions_share_no_salt_and_no_hash_of_a_leaf() -> None:
+    """Or whoever saw a value once could guess the next one, and everybody would see that it has not changed."""
+    later = compile_passport(inputs(issued_at=datetime(2027, 2, 19, tzinfo=UTC)))
+    versions = [json.loads(each.proof)["leaves"] for each in (compile_passport(inputs()), later)]
+
+    salts, others = ({leaf["salt"] for leaf in leaves} for leaves in versions)
+    assert not salts & others
+    assert [{**leaf, "salt": ""} for leaf in versions[0]] == [{**leaf, "salt": ""} for leaf in versions[1]]
+
+
+def test_whoever_knows_all_but_the_salt_finds_no_hash_of_the_receipt() -> None:
+    """Neither that of the payload nor that of the snapshot, nor the id that is made from it."""
+    given = inputs()
+    compiled = compile_passport(given)
+    payload, receipt = json.loads(compiled.payload), json.loads(compiled.receipt)
+    snapshot_hash = hashlib.sha256(snapshot_bytes(given.facts)).digest()
+
+    for other in ("", "00" * 16, *(leaf["salt"] for leaf in json.loads(compiled.proof)["leaves"])):
+        assert hash_of({**payload, "salt": other}).hex() != receipt["payload_hash"]
+        assert hmac.digest(bytes.fromhex(other), snapshot_hash, "sha256").hex() != receipt["snapshot_hash"]
+    assert receipt["snapshot_hash"] != snapshot_hash.hex() == compiled.snapshot_hash.hex()
+    assert compiled.passport_version_id != version_id_of(given, snapshot_hash)
+    shown = hmac.digest(bytes.fromhex(payload["salt"]), snapshot_hash, "sha256")
+    assert (receipt["snapshot_hash"], compiled.passport_version_id) == (shown.hex(), version_id_of(given, shown))
+
+
+def test_the_salt_key_is_not_shown() -> None:
+    assert repr(inputs().salt_key) not in repr(inputs())
 
 
 def test_facts_whose_keys_read_alike_have_salts_of_their_own() -> None:

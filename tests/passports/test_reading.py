@@ -32,6 +32,7 @@ REFUSED = {
     "objects too deep": ("TOO_DEEP", b'{"a":' * (MAX_DEPTH + 1) + b"1" + b"}" * (MAX_DEPTH + 1)),
     "100,000 levels": ("TOO_DEEP", b"[" * 100_000),
     "100,000 levels, closed": ("TOO_DEEP", b"[" * 100_000 + b"]" * 100_000),
+    "millions of empty objects": ("FILE_TOO_LARGE", b"[" + b"{}," * 1_000_000 + b"{}]"),
     "empty": ("NOT_JSON", b""),
     "two values": ("NOT_JSON", b"1 2"),
     "a comma too many": ("NOT_JSON", b"[1,]"),

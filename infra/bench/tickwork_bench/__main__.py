@@ -14,7 +14,6 @@ from tickwork_bench.bloat import BLOAT
 from tickwork_bench.chunks import CHUNKS
 from tickwork_bench.claim_cost import CLAIM_COST
 from tickwork_bench.cold_start import COLD_START
-from tickwork_bench.compiling import COMPILING
 from tickwork_bench.concurrency import CONCURRENCY
 from tickwork_bench.console import CONSOLE
 from tickwork_bench.contention import CONTENTION
@@ -57,7 +56,6 @@ MEASUREMENTS = (
     CHUNKS,
     SEARCH_TIME,
     PASSPORTS,
-    COMPILING,
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from tickwork_bench.place import Place
 
-Unit = Literal["jobs/s", "pages/s", "µs", "ms", "claims", "rows", "times", "kB", "%"]
+Unit = Literal["jobs/s", "pages/s", "passports/min", "µs", "ms", "claims", "rows", "times", "kB", "%"]
 
 
 @dataclass(frozen=True)

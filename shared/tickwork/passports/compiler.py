@@ -1,8 +1,9 @@
 """Compiles a passport: from facts, rules and a salt key to payload, proof and receipt, the same bytes every time."""
 
+import hmac
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from uuid import UUID, uuid5
@@ -10,7 +11,7 @@ from uuid import UUID, uuid5
 from tickwork.passports import tree
 from tickwork.passports.canonical import canonical
 from tickwork.passports.fact import Fact
-from tickwork.passports.leaves import in_order, key_of, leaves_of, proof_of
+from tickwork.passports.leaves import in_order, key_of, leaves_of, proof_of, salt
 from tickwork.passports.receipt import Receipt, RuleTests, time_text
 from tickwork.passports.rules.evaluation import Attribute, Category, Evaluation, Finding, evaluate
 from tickwork.passports.rules.rules import Rules
@@ -49,7 +50,7 @@ class Inputs:
     rule_package_version: str
     rules: Rules
     rule_tests: RuleTests | None
-    salt_key: bytes
+    salt_key: bytes = field(repr=False)
     previous_receipt_hash: bytes | None
     compiler_build_id: str
 
@@ -86,13 +87,16 @@ def compile_passport(inputs: Inputs) -> Compiled:
 def assembled(inputs: Inputs, facts: Sequence[Fact], evaluation: Evaluation) -> Compiled:
     """From facts in order, and what the rules give for them."""
     check_unique("ATTRIBUTE_CONFLICT", (each.path for each in evaluation.attributes))
-    payload = checked("PAYLOAD_TOO_LARGE", payload_of(inputs, evaluation.attributes), MAX_PAYLOAD_SIZE)
-    leaves = leaves_of(evaluation.attributes, facts, inputs.salt_key)
-    proof = checked("PROOF_TOO_LARGE", proof_of(leaves), MAX_PROOF_SIZE)
     snapshot_hash = sha256(snapshot_bytes(facts)).digest()
-    version_id = version_id_of(inputs, snapshot_hash)
+    key = version_key(inputs, snapshot_hash)
+    payload_salt = salt(key, "payload", "")
+    payload = checked("PAYLOAD_TOO_LARGE", payload_of(inputs, evaluation.attributes, payload_salt), MAX_PAYLOAD_SIZE)
+    leaves = leaves_of(evaluation.attributes, facts, key)
+    proof = checked("PROOF_TOO_LARGE", proof_of(leaves), MAX_PROOF_SIZE)
+    shown_hash = hmac.digest(payload_salt, snapshot_hash, "sha256")
+    version_id = version_id_of(inputs, shown_hash)
     root = tree.root(leaves)
-    receipt = receipt_of(inputs, version_id, snapshot_hash, payload, root, len(leaves)).canonical()
+    receipt = receipt_of(inputs, version_id, shown_hash, payload, root, len(leaves)).canonical()
     return Compiled(
         passport_version_id=version_id,
         snapshot_hash=snapshot_hash,
@@ -110,7 +114,18 @@ def assembled(inputs: Inputs, facts: Sequence[Fact], evaluation: Evaluation) -> 
     )
 
 
-def payload_of(inputs: Inputs, attributes: Iterable[Attribute]) -> bytes:
+def version_key(inputs: Inputs, snapshot_hash: bytes) -> bytes:
+    """What salts are made from: another for each version, or its hashes would show which hidden values have changed."""
+    return hmac.digest(inputs.salt_key, made_from(inputs, snapshot_hash).encode(), "sha256")
+
+
+def made_from(inputs: Inputs, snapshot_hash: bytes) -> str:
+    parts = snapshot_hash.hex(), inputs.rules.hash.hex(), inputs.compiler_build_id, time_text(inputs.issued_at)
+    return " ".join(parts)
+
+
+def payload_of(inputs: Inputs, attributes: Iterable[Attribute], payload_salt: bytes) -> bytes:
+    """With a salt: its hash is for everybody, and whoever sees all values but one could guess that one."""
     return canonical(
         {
             "type": "BPC-PAYLOAD-1",
@@ -119,6 +134,7 @@ def payload_of(inputs: Inputs, attributes: Iterable[Attribute]) -> bytes:
             "model": inputs.model,
             "category": inputs.category,
             "issued_at": time_text(inputs.issued_at),
+            "salt": payload_salt.hex(),
             "attributes": {
                 each.path: {"value": each.value, "unit": each.unit, "access": each.access} for each in attributes
             },
@@ -128,8 +144,7 @@ def payload_of(inputs: Inputs, attributes: Iterable[Attribute]) -> bytes:
 
 def version_id_of(inputs: Inputs, snapshot_hash: bytes) -> UUID:
     """The same for a compilation that is repeated."""
-    parts = snapshot_hash.hex(), inputs.rules.hash.hex(), inputs.compiler_build_id, time_text(inputs.issued_at)
-    return uuid5(inputs.passport_id, " ".join(parts))
+    return uuid5(inputs.passport_id, made_from(inputs, snapshot_hash))
 
 
 def receipt_of(

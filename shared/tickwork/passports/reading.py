@@ -13,6 +13,8 @@ from tickwork.passports.canonical import Json
 
 MAX_BYTES = 50_000_000
 MAX_DEPTH = 32
+# Each takes memory, however short it is in the file.
+MAX_VALUES = 2_000_000
 MAX_INTEGER = 2**53 - 1
 # A double has 17 significant digits and an exponent of 3; zeros around them are harmless.
 MAX_NUMBER_LENGTH = 100
@@ -34,6 +36,8 @@ class Refused(Exception):
 def read_json(data: bytes) -> Json:
     """The value that the bytes stand for, if every reader of JSON finds the same one in them."""
     text = decoded(data)
+    if sum(map(text.count, ",[{")) > MAX_VALUES:
+        raise Refused("FILE_TOO_LARGE", "the file has more than two million values; split it")
     try:
         value: Json = DECODER.decode(text)
     except RecursionError:

@@ -26,7 +26,11 @@ class RuleTests:
 
 @dataclass(frozen=True)
 class Receipt:
-    """Hashes in lower-case hex; ids and times as text. The signing key is not in it, since it is chosen later."""
+    """Hashes in lower-case hex; ids and times as text. The signing key is not in it, since it is chosen later.
+
+    `snapshot_hash` is the HMAC-SHA-256 of the hash of the snapshot by the salt in the payload: a receipt is for
+    everybody, and whoever knows all facts but one could guess that one.
+    """
 
     passport_id: str
     passport_version_id: str

@@ -11,7 +11,8 @@ import pytest
 
 from tests.world import World
 from tests.world.passports import ISSUED_AT
-from tests.world.signing import KEY, NEXT_KEY, TRUST, Signer
+from tests.world.signing import KEY, NEXT_KEY, SIGNING, TRUST, Signer
+from tickwork.families.sign import sign_passport as handler
 from tickwork.passports import verifier
 from tickwork.passports.data_integrity import proof_verifies
 from tickwork.passports.exports.json_ld import json_ld
@@ -75,6 +76,22 @@ def test_signing_twice_gives_the_same_bytes_even_with_another_key(signer: Signer
 
     assert (job.status, job.result["signature"]) == ("done", before["signature"].hex())
     assert signer.row(version) == before
+
+
+def test_a_version_that_another_job_signs_first_is_found_by_the_next_attempt(signer: Signer) -> None:
+    version = signer.version()
+    read_before = signer.row(version)
+    signer.finish()
+    signature = signer.row(version)["signature"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handler, "read_version", lambda *_: read_before)
+        job = signer.sign_job(version)
+    assert (job.status, job.error_code) == ("queued", "SIGNED_MEANWHILE")
+    signer.world.run("update jobs set run_at = clock_timestamp() where id = %s", job.id)
+    signer.work("sign", SIGNING)
+
+    assert signer.world.reload(job).result["signature"] == signature.hex() == signer.row(version)["signature"].hex()
 
 
 def test_a_new_key_signs_as_soon_as_it_is_registered(signer: Signer) -> None:

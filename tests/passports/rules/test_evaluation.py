@@ -129,6 +129,15 @@ def test_the_steps_of_all_rules_together_are_bounded() -> None:
     assert pairs(found(mass(), STEEL, rules=rules)) == [("RULE_BUDGET", f"C{number}") for number in range(19, 30)]
 
 
+@pytest.mark.parametrize("macro", ["map(", "map //\n ("])
+def test_a_loop_copies_no_long_text(macro: str) -> None:
+    """Thousands of copies of 60 kB would be half a gigabyte."""
+    rules = rules_with(f"size(facts.material.{macro}m, m.name + m.name)) > 0")
+
+    assert pairs(found(mass(), material("x" * 60_000, 1), rules=rules)) == [("RULE_BUDGET", "CHECK")]
+    assert pairs(found(mass(), material("x" * 1_000, 1), rules=rules)) == []
+
+
 def test_presence_can_be_asked_for() -> None:
     rules = rules_with("!('general.status' in given) || 'general.mass' in given")
     status = Fact("attribute", "general.status", "1", {"value": "reused"})

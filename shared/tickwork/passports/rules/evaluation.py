@@ -24,6 +24,8 @@ MAX_STEPS_OF_ONE = 10_000
 MAX_FACTS = 9_000
 MAX_LITERALS = 1_000
 MAX_VALUE_SIZE = 65536
+# Characters that one expression may copy; most copies are not made, so it takes far less memory.
+MAX_COPIED = 500_000_000
 
 
 class Budget:
@@ -31,6 +33,7 @@ class Budget:
 
     def __init__(self) -> None:
         self._left = MAX_STEPS
+        self._longest: dict[str, int] = {}
 
     def take(self, expression: Expression, known: Known) -> None:
         match expression.loops:
@@ -45,6 +48,28 @@ class Budget:
                 self._left -= MAX_STEPS_OF_ONE
         if self._left < 0:
             raise OverBudget(f"the rules take more than {MAX_STEPS} steps")
+        if expression.loops:
+            self._check_texts(expression, known)
+
+    def _check_texts(self, expression: Expression, known: Known) -> None:
+        """Each turn of a loop may copy the longest text with every operator."""
+        for name in expression.names - self._longest.keys():
+            self._longest[name] = longest_text(known.values[name])
+        longest = max([len(expression.text), *(self._longest[name] for name in expression.names)])
+        operators = 1 + sum(map(expression.text.count, "+(,"))
+        if MAX_STEPS_OF_ONE * operators * longest > MAX_COPIED:
+            raise OverBudget(f"the expression goes through a list with a text of {longest} characters")
+
+
+def longest_text(value: object) -> int:
+    match value:
+        case str():
+            return len(value)
+        case dict():
+            return max(map(longest_text, (*value, *value.values())), default=0)
+        case list() | tuple():
+            return max(map(longest_text, value), default=0)
+    return 0
 
 
 def evaluate(rules: Rules, facts: Sequence[Fact], category: str, on: date) -> Evaluation:

@@ -31,7 +31,8 @@ TYPES = {
 }
 RESULTS = {"DOUBLE": "number", "INT": "number", "STRING": "string", "BOOL": "boolean", "DYN": "any"}
 STRINGS = re.compile(r"""(\"{3}|'{3})[\s\S]*?\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
-MACROS = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
+# Also those that are set apart by a comment.
+MACROS = re.compile(r"\b(?:all|exists|exists_one|map|filter)(?:\s|//[^\n]*\n)*\(")
 
 
 class TypeMismatch(Exception):
