@@ -16,7 +16,7 @@ from tickwork.passports.trust import Trust
 from tickwork.passports.verification import Evidence, verify
 
 EVIDENCE = Evidence(Trust(pinned=frozenset({KEY.id})), as_of=datetime(2027, 6, 1, tzinfo=UTC))
-OTHERS = (None, True, 0, 2**60, "é", "00" * 32, [[]], {"type": "BPC-LEAF-1"})
+OTHERS: tuple[Any, ...] = (None, True, 0, 2**60, "é", "00" * 32, [[]], {"type": "BPC-LEAF-1"})
 REFUSALS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
