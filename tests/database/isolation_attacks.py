@@ -103,7 +103,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     if lacking := {"tickwork.tenants": "without a number", "public.tenant_settings": "without settings"}.get(name):
         keys["tenant_id"] = str(scene.value("select id from public.organizations where name = %s", lacking))
     row = {**scene.first_rows[name, target.word], **keys}
-    row["id"] = 99 if isinstance(row.get("id"), int) else str(uuid4())
+    row["id"] = 1_000_000 if isinstance(row.get("id"), int) else str(uuid4())
     # A chunk belongs to the document of its extraction.
     of = target.document if name == "public.document_chunks" else target.spare
     row |= {"document_id": str(of), "event_id": str(target.event)}
