@@ -67,6 +67,8 @@ def command(
     os.environ.clear()
     os.environ.update(settings)
     os.chdir(cwd)
+    if "PYTHONPATH" in settings:
+        sys.path[:0] = settings["PYTHONPATH"].split(os.pathsep)
     sys.argv = ["tickwork", *arguments]
     main()
 

@@ -102,13 +102,15 @@ def nested_mail(depth: int) -> bytes:
     return b"\r\n".join([*lines, b"Content-Type: text/plain", b"", b"deep inside"])
 
 
-SERVERS = ("postgres", "pgbouncer")
+# Of the test run: databases, and the process that commands are forked from.
+SERVERS = ("postgres", "pgbouncer", "multiprocessing.")
 
 
 def own_children() -> list[int]:
     """The processes that this thread has started, but for the servers of the test run."""
     started = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
-    return [int(each) for each in started if Path(f"/proc/{each}/comm").read_text().strip() not in SERVERS]
+    commands = {int(each): Path(f"/proc/{each}/cmdline").read_text(errors="replace") for each in started}
+    return [each for each, command in commands.items() if not any(server in command for server in SERVERS)]
 
 
 LAUGHS = (
