@@ -27,7 +27,7 @@ test: lint
 	$(PYTEST)
 ifneq ($(SYSTEM_POSTGRES),)
 	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database \
-		$(foreach long,mutants model schedules isolation,--ignore tests/database/test_$(long).py)
+		$(foreach long,mutants model schedules isolation attacks attack_scripts,--ignore tests/database/test_$(long).py)
 endif
 
 # A thousand files and one of 2 GB, imported by a worker that is killed ten times. It needs 5 GB of room in TMPDIR.

@@ -36,7 +36,7 @@ __all__ = ["populated"]
 Case = schemathesis.Case[Any]
 Operation = schemathesis.APIOperation[Any, Any, Any, Any]
 
-EXAMPLES = int(os.environ.get("TICKWORK_API_EXAMPLES", "2"))
+EXAMPLES = int(os.environ.get("TICKWORK_API_EXAMPLES", "1"))
 CHECKS = [
     *(not_a_server_error, status_code_conformance, content_type_conformance),
     *(response_headers_conformance, response_schema_conformance),
