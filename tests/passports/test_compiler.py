@@ -19,7 +19,7 @@ from tickwork.passports.canonical import Json, canonical, hash_of, read_canonica
 from tickwork.passports.compiler import Compiled, CompileRefused, Inputs, compile_passport, version_id_of
 from tickwork.passports.fact import Fact
 from tickwork.passports.leaves import in_order, leaves_of, salt
-from tickwork.passports.receipt import Receipt, ReceiptRefused, time_text
+from tickwork.passports.receipt import SHARED, Receipt, ReceiptRefused, time_text
 from tickwork.passports.rules.evaluation import evaluate
 from tickwork.passports.rules.rules import read_rules
 from tickwork.passports.snapshot import snapshot_bytes
@@ -50,7 +50,7 @@ def test_documents_are_canonical_and_belong_together(name: str) -> None:
     read = Receipt.read(receipt)
     leaves = [canonical(leaf) for leaf in proof["leaves"]]  # type: ignore[index,call-overload,union-attr]
     assert read.payload_hash == hashlib.sha256(compiled.payload).hexdigest() == compiled.payload_hash.hex()
-    assert read.payload_size == len(compiled.payload)
+    assert all(getattr(read, name) == payload[name] for name in SHARED)  # type: ignore[index,call-overload]
     assert read.proof_root_hash == tree.root(leaves).hex() == compiled.proof_root_hash.hex()
     assert read.leaf_count == len(leaves) == compiled.leaf_count
     assert read.passport_version_id == str(compiled.passport_version_id)
