@@ -400,6 +400,8 @@ def of_reads_and_types() -> dict[str, str]:
         "after_event_id": NULL,
         "after_delivery_id": NULL,
         "after_document_id": NULL,
+        "after_document_version_id": NULL,
+        "after_snapshot_id": NULL,
         "delivery_status": NULL,
         "only_type": NULL,
         "max_rows": "100",

@@ -193,6 +193,7 @@ MAY_TOUCH = {
     "public.signing_keys": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.passport_overview": "authenticated=r service_role=r tickwork_owner=r",
     "public.passport_version_overview": "authenticated=r service_role=r tickwork_owner=r",
+    "public.snapshot_overview": "authenticated=r service_role=r tickwork_owner=r",
     "public.rule_packages": "authenticated=r service_role=arwd tickwork_owner=ar tickwork_worker=r",
     "public.rule_package_versions": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=rw",
     "public.rule_tests_runs": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=ar",

@@ -819,6 +819,19 @@ export interface Rows {
     created_at: string;
     updated_at: string;
   };
+  snapshot_overview: {
+    id: string | null;
+    tenant_id: string | null;
+    name: string | null;
+    status: string | null;
+    item_count: number | null;
+    snapshot_hash: string | null;
+    sealed_at: string | null;
+    sealed_by: string | null;
+    created_by: string | null;
+    created_at: string | null;
+    updated_at: string | null;
+  };
   snapshots: {
     id: string;
     tenant_id: string;
@@ -1523,6 +1536,7 @@ export interface Verbs {
     arguments: {
       tenant_id?: string | null;
       passport_document_id?: string | null;
+      after_document_version_id?: string | null;
       max_rows?: number;
     };
     row: Rows["document_versions"];
@@ -1636,6 +1650,8 @@ export interface Verbs {
     arguments: {
       tenant_id?: string | null;
       kind?: string | null;
+      name?: string | null;
+      after_document_id?: string | null;
       max_rows?: number;
     };
     row: Rows["passport_documents"];
@@ -1694,10 +1710,12 @@ export interface Verbs {
   list_snapshots: {
     arguments: {
       tenant_id?: string | null;
+      name?: string | null;
       status?: string | null;
+      after_snapshot_id?: string | null;
       max_rows?: number;
     };
-    row: Rows["snapshots"];
+    row: Rows["snapshot_overview"];
   };
   list_steps: {
     arguments: {
