@@ -49,10 +49,10 @@ def facts_of_documents(names: Sequence[str]) -> list[Fact]:
     return [found.fact for document in read for found, _ in document]
 
 
-def completed(facts: Sequence[Fact], example: str) -> list[Fact]:
-    """With what is missing of an example of the default tests: attributes, and facts of types that it has none of."""
+def completed(facts: Sequence[Fact], category: str) -> list[Fact]:
+    """With what a whole battery of the default tests has: attributes, and facts of types that there are none of."""
     given = set(map(what, facts))
-    (found,) = (each for each in default_tests()["examples"] if each["name"] == example)
+    found = next(each for each in default_tests()["examples"] if each["category"] == category)
     more = (Fact(each["fact_type"], each["fact_key"], "1", each["payload"]) for each in found["facts"])
     return [*facts, *(each for each in more if what(each) not in given)]
 

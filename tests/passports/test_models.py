@@ -48,7 +48,7 @@ def test_a_model_covers_exactly_these_attributes(model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_document_with_what_its_model_lacks_gives_a_passport(model: str) -> None:
-    facts = completed(facts_of_documents(MODELS[model]), "an ev battery")
+    facts = completed(facts_of_documents(MODELS[model]), "ev")
 
     found = evaluate(the_default_rules(), facts, "ev", FIRST_DAY)
 
