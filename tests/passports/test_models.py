@@ -221,6 +221,16 @@ def test_numbers_that_no_battery_has_are_kept_and_named_by_the_rules() -> None:
     assert ("VALUE_MISMATCH", "performance.rated_capacity") in {(each.code, each.subject) for each in findings}
 
 
+def test_a_long_list_of_materials_is_read() -> None:
+    (one, *_) = sample("battery_pass_1.2.0_materials")["batteryMaterials"]
+    many = [{**one, "batteryMaterialName": f"A material with the number {number}"} for number in range(3000)]
+
+    facts = [found.fact for found, _ in checked(facts_of_json({"batteryMaterials": many}, "1"))]
+
+    assert {fact.fact_type for fact in facts} == {"material"}
+    assert len(facts) == 3000
+
+
 ODD: list[Any] = [
     *(
         None,

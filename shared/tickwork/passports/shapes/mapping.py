@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tickwork.passports.found import Found
+from tickwork.passports.canonical import canonical
+from tickwork.passports.found import MAX_PAYLOAD, Found
 from tickwork.passports.reading import Refused
 from tickwork.passports.shapes.forms import Form, Payload
 from tickwork.passports.shapes.parts import attributes, fact, is_measured, snake_case
@@ -54,7 +55,10 @@ def own_path(path: str, prefix: str) -> str:
 
 
 def read(form: Form, value: Any) -> Payload | None:
+    """None if it does not fit, and for a list of names that is too long for a fact."""
     try:
-        return form.read(value)
+        payload = form.read(value)
     except Refused:
         return None
+    is_list = isinstance(payload["value"], list)
+    return None if is_list and len(canonical(payload)) > MAX_PAYLOAD else payload

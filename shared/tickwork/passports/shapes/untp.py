@@ -16,6 +16,7 @@ from tickwork.passports.shapes.forms import (
     measure,
     misfit,
     objects_in,
+    text_of,
     uris_of,
 )
 from tickwork.passports.shapes.mapping import Line, mapped, value_at
@@ -107,13 +108,15 @@ def mass_of(value: dict[str, Any]) -> Any:
 
 
 def material(value: dict[str, Any], path: str) -> Payload:
+    """The country is an object in version 0.7."""
     mass = an_object(mass_of(value), f"{path}.mass")
+    country = value.get("originCountry")
     weighed = amount(mass.get("value"), mass.get("unit"), f"{path}.mass")
     return given(
         name=text(value.get("name"), f"{path}.name"),
         mass=weighed["value"],
         unit=weighed["unit"],
-        location=value.get("originCountry"),
+        location=text_of(country, "countryCode") if isinstance(country, dict) else country,
         recycled=value.get("recycledAmount", value.get("recycledMassFraction")),
         is_hazardous=value.get("hazardous"),
     )
