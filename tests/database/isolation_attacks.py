@@ -109,7 +109,7 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     row |= {"document_id": str(of), "event_id": str(target.event)}
     row |= {"fact_key": "a key", "version": 99, "fact_id": str(target.spare_fact)}
     row |= {"vault_path": f"tenant/{target.tenant}/{uuid4()}"}
-    row |= {"battery_identifier": "another"}
+    row |= {"battery_identifier": "another", "serial": "another"}
     if name == "public.passport_versions":
         row |= {"number": 99, "compiler_build_id": "another", "status": "signed"}
     if name == "public.snapshot_overview":

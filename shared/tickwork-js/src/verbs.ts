@@ -576,6 +576,9 @@ export interface Rows {
     battery_identifier: string | null;
     model: string | null;
     category: string | null;
+    gtin: string | null;
+    serial: string | null;
+    link_qr_payload: string | null;
     created_at: string | null;
     active_version_id: string | null;
     active_number: number | null;
@@ -615,6 +618,7 @@ export interface Rows {
     compiler_build_id: string | null;
     signing_key_id: string | null;
     qr_payload: string | null;
+    link_qr_payload: string | null;
     activated_at: string | null;
     superseded_at: string | null;
     revoked_at: string | null;
@@ -1190,6 +1194,8 @@ export interface Verbs {
       battery_identifier: string;
       category: string;
       model?: string;
+      gtin?: string | null;
+      serial?: string | null;
     };
     row: Rows["passport_overview"];
   };
@@ -1400,6 +1406,12 @@ export interface Verbs {
       passport_id: string;
     };
     row: Rows["passport_overview"];
+  };
+  get_resolver: {
+    arguments: {
+      tenant_id?: string | null;
+    };
+    row: string;
   };
   get_rules: {
     arguments: {
@@ -2003,6 +2015,12 @@ export interface Verbs {
     };
     row: Rows["enqueued_jobs"];
   };
+  request_link_qr: {
+    arguments: {
+      passport_id: string;
+    };
+    row: Rows["enqueued_jobs"];
+  };
   request_rule_tests: {
     arguments: {
       rule_package_version_id: string;
@@ -2167,6 +2185,14 @@ export interface Verbs {
     };
     row: void;
   };
+  set_gtin: {
+    arguments: {
+      passport_id: string;
+      gtin?: string | null;
+      serial?: string | null;
+    };
+    row: Rows["passport_overview"];
+  };
   set_member: {
     arguments: {
       tenant_id?: string | null;
@@ -2180,6 +2206,13 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: void;
+  };
+  set_resolver: {
+    arguments: {
+      tenant_id?: string | null;
+      resolver?: string | null;
+    };
+    row: string;
   };
   settle_and_claim: {
     arguments: {
@@ -2335,6 +2368,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "create_webhook_endpoint",
   "emit_event",
   "enqueue_job",
+  "get_resolver",
   "hold_lane",
   "latency",
   "limit_lane",
@@ -2380,6 +2414,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "search_chunks",
   "set_member",
   "set_platform_tenant",
+  "set_resolver",
   "summarize_jobs",
   "test_event",
   "throughput",
