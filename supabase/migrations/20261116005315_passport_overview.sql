@@ -140,6 +140,7 @@ create function public.list_passport_versions(
   tenant_id uuid default null,
   passport_id uuid default null,
   status text default null,
+  after_passport_version_id uuid default null,
   max_rows integer default 50
 )
 returns setof public.passport_version_overview
@@ -152,15 +153,51 @@ as $$
   where (list_passport_versions.tenant_id is null or overview.tenant_id = list_passport_versions.tenant_id)
     and (list_passport_versions.passport_id is null or overview.passport_id = list_passport_versions.passport_id)
     and (list_passport_versions.status is null or overview.status = list_passport_versions.status)
+    and (
+      list_passport_versions.after_passport_version_id is null
+      or (overview.created_at, overview.number, overview.id) < (
+        select last.created_at, last.number, last.id
+        from public.passport_versions as last
+        where last.id = list_passport_versions.after_passport_version_id
+      )
+    )
   order by overview.created_at desc, overview.number desc, overview.id desc
   limit greatest(least(list_passport_versions.max_rows, 1000), 0);
 $$;
 
 comment on function public.list_passport_versions is
-  'Reads versions of passports without their bytes, the newest first. At most 1000 at a time.';
+  'Reads versions of passports without their bytes, the newest first. For the next page, pass the last id of this one '
+  'as after_passport_version_id. At most 1000 at a time.';
+
+create function public.get_passport_version(passport_version_id uuid)
+returns public.passport_version_overview
+language plpgsql
+stable
+set search_path = ''
+as $$
+declare
+  version public.passport_version_overview;
+begin
+  select * into version
+  from public.passport_version_overview
+  where passport_version_overview.id = get_passport_version.passport_version_id;
+
+  if not found then
+    raise exception 'passport_version_id: there is no passport version %',
+      coalesce(get_passport_version.passport_version_id::text, 'null')
+      using errcode = 'TWPAS', hint = 'list_passport_versions shows the versions that you may see.';
+  end if;
+
+  return version;
+end
+$$;
+
+comment on function public.get_passport_version is
+  'Reads a version of a passport without its bytes. Raises TWPAS.';
 
 create index passport_versions_by_age on public.passport_versions (tenant_id, created_at, number, id);
 
 select tickwork.open_verbs(
-  'authenticated, service_role', array['list_passports', 'get_passport', 'list_passport_versions']
+  'authenticated, service_role',
+  array['list_passports', 'get_passport', 'list_passport_versions', 'get_passport_version']
 );

@@ -246,6 +246,7 @@ def of_passports(target: Target) -> dict[str, str]:
     return {
         "passport_id": str(target.passport),
         "after_passport_id": NULL,
+        "after_passport_version_id": NULL,
         "passport_version_id": str(target.passport_version),
         "battery_identifier": target.word,
         "category": "ev",

@@ -361,10 +361,15 @@ def test_members_see_the_passports_of_their_tenant(maker: Maker, monkeypatch: py
     )
     assert (listed["id"], listed["number"], len(listed["receipt_hash"])) == (version, 1, 64)
     assert member.execute("select * from get_passport(%s)", [passport["id"]]).fetchone() == passport
+    assert member.execute("select * from get_passport_version(%s)", [version]).fetchone() == listed
+    after = "select * from list_passport_versions(after_passport_version_id => %s)"
+    assert member.execute(after, [version]).fetchall() == []
     assert member.execute("select * from list_passports(battery_identifier => 'ZW-2')").fetchall() == []
     assert member.execute("select * from list_passports(after_passport_id => %s)", [passport["id"]]).fetchall() == []
     with refused("TWPAS"):
         member.execute("select get_passport(%s)", [uuid4()])
+    with refused("TWPAS"):
+        member.execute("select get_passport_version(%s)", [uuid4()])
     with pytest.raises(errors.InsufficientPrivilege):
         member.execute("select * from tickwork.secrets")
 

@@ -52,7 +52,8 @@ MAY_EXECUTE = {
         public.create_passport tickwork.create_passport public.request_compile tickwork.request_compile
         public.activate_passport tickwork.activate_passport public.disclose tickwork.disclose
         public.explain_passport tickwork.explain_passport public.list_passports public.get_passport
-        public.list_passport_versions public.revoke_passport tickwork.revoke_passport public.passport_status_list
+        public.get_passport_version public.list_passport_versions public.revoke_passport
+        tickwork.revoke_passport public.passport_status_list
         public.request_export tickwork.request_export public.list_exports
         public.set_resolver tickwork.set_resolver public.get_resolver tickwork.get_resolver
         public.set_gtin tickwork.set_gtin public.request_link_qr tickwork.request_link_qr

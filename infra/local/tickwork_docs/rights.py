@@ -51,7 +51,7 @@ RIGHTS: dict[tuple[str, ...], str] = {
         list_trigger_fires list_job_triggers test_event list_events list_webhook_endpoints
         list_webhook_deliveries list_connectors list_documents get_document sign_document search_chunks
         list_artifacts sign_artifact list_lanes list_rules get_rules list_rule_tests
-        list_passports get_passport list_passport_versions explain_passport disclose list_exports
+        list_passports get_passport list_passport_versions get_passport_version explain_passport disclose list_exports
         passport_status_list get_resolver
         list_passport_documents list_document_versions list_facts list_fact_mappings list_snapshots
         estimate_extraction metrics throughput latency percentiles queue_widgets queue_by_type queue_by_tenant

@@ -53,6 +53,7 @@ export const OPERATIONS: Readonly<Record<string, readonly [method: string, path:
   get_event_trigger: ["GET", "triggers/{trigger_id}", "row"],
   get_job: ["GET", "jobs/{job_id}", "row"],
   get_passport: ["GET", "passports/{passport_id}", "row"],
+  get_passport_version: ["GET", "passports/versions/{passport_version_id}", "row"],
   get_resolver: ["GET", "passports/resolver", "value"],
   get_rules: ["GET", "rules/{rule_package_version_id}", "row"],
   get_schedule: ["GET", "schedules/{schedule_id}", "row"],

@@ -85,6 +85,7 @@ export const resourcesOf = (queue: Queue) => ({
     listPassports: queue.rows("list_passports"),
     getPassport: queue.row("get_passport"),
     listPassportVersions: queue.rows("list_passport_versions"),
+    getPassportVersion: queue.row("get_passport_version"),
     requestCompile: queue.row("request_compile"),
     setResolver: queue.row("set_resolver", again),
     getResolver: queue.row("get_resolver"),

@@ -1407,6 +1407,12 @@ export interface Verbs {
     };
     row: Rows["passport_overview"];
   };
+  get_passport_version: {
+    arguments: {
+      passport_version_id: string;
+    };
+    row: Rows["passport_version_overview"];
+  };
   get_resolver: {
     arguments: {
       tenant_id?: string | null;
@@ -1673,6 +1679,7 @@ export interface Verbs {
       tenant_id?: string | null;
       passport_id?: string | null;
       status?: string | null;
+      after_passport_version_id?: string | null;
       max_rows?: number;
     };
     row: Rows["passport_version_overview"];

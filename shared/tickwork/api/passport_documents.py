@@ -29,8 +29,16 @@ class Versions(OfTenant):
 
 
 ROUTES = (
-    Route("GET", "passport_documents", "list_passport_documents", List, "rows"),
+    Route("GET", "passport_documents", "list_passport_documents", List, "rows", cursor="id", page_size="max_rows"),
     Route("POST", "passport_documents", "create_passport_document", Create),
-    Route("GET", "passport_documents/versions", "list_document_versions", Versions, "rows"),
+    Route(
+        "GET",
+        "passport_documents/versions",
+        "list_document_versions",
+        Versions,
+        "rows",
+        cursor="id",
+        page_size="max_rows",
+    ),
     Route("POST", "passport_documents/{passport_document_id}/versions", "add_document_version", Add),
 )

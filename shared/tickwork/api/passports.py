@@ -40,6 +40,7 @@ class Compile(OfPassport):
 class ListVersions(OfTenant):
     passport_id = ID.or_null()
     status = NAME.or_null()
+    after_passport_version_id = ID.or_null()
     max_rows = ROWS.or_else(50)
 
 
@@ -70,7 +71,16 @@ class Revoke(OfVersion):
 ROUTES = (
     Route("GET", "passports", "list_passports", List, "rows", cursor="id", page_size="max_rows"),
     Route("POST", "passports", "create_passport", Create),
-    Route("GET", "passports/versions", "list_passport_versions", ListVersions, "rows"),
+    Route(
+        "GET",
+        "passports/versions",
+        "list_passport_versions",
+        ListVersions,
+        "rows",
+        cursor="id",
+        page_size="max_rows",
+    ),
+    Route("GET", "passports/versions/{passport_version_id}", "get_passport_version", OfVersion),
     Route("POST", "passports/versions/{passport_version_id}/activate", "activate_passport", OfVersion),
     Route("POST", "passports/versions/{passport_version_id}/revoke", "revoke_passport", Revoke),
     Route("POST", "passports/versions/{passport_version_id}/disclose", "disclose", Disclose, "value"),

@@ -29,7 +29,7 @@ class List(OfTenant):
 
 
 ROUTES = (
-    Route("GET", "snapshots", "list_snapshots", List, "rows"),
+    Route("GET", "snapshots", "list_snapshots", List, "rows", cursor="id", page_size="max_rows"),
     Route("POST", "snapshots", "create_snapshot", Create),
     Route("POST", "snapshots/{snapshot_id}/items", "add_snapshot_items", Add),
     Route("POST", "snapshots/{snapshot_id}/items/remove", "remove_snapshot_items", Remove),

@@ -28,12 +28,7 @@ def version_of(client: Tickwork, given: str) -> Row:
             hint = f"`tickwork passport explain {given}` says what it waits for."
             raise InvalidRequest(f"VERSION: the passport of {given!r} has no version yet", hint=hint)
         return versions[0]
-    id = id_of(client, given, "VERSION", "passport version")
-    versions = client.passports.list_passport_versions(max_rows=1000)
-    for version in versions:
-        if UUID(str(version["id"])) == id:
-            return version
-    raise InvalidRequest(f"VERSION: there is no version {id}", hint="`tickwork passport list` shows the passports.")
+    return client.passports.get_passport_version(id_of(client, given, "VERSION", "passport version"))
 
 
 def snapshot_of(client: Tickwork, given: str, name: str = "--snapshot") -> UUID:

@@ -40,8 +40,7 @@ def signed_version(client: Tickwork, passport_id: UUID | str, version_id: str, s
     """The version once it is signed and has its QR code."""
     give_up_at = time.monotonic() + seconds
     while True:
-        versions = client.passports.list_passport_versions(passport_id=passport_id, max_rows=1000)
-        version = next(row for row in versions if str(row["id"]) == version_id)
+        version = client.passports.get_passport_version(version_id)
         if version["qr_payload"]:
             return version
         if time.monotonic() > give_up_at:

@@ -46,10 +46,16 @@ class Passports:
         tenant_id: UUID | str | None = None,
         passport_id: UUID | str | None = None,
         status: str | None = None,
+        after_passport_version_id: UUID | str | None = None,
         max_rows: int = 50,
     ) -> list[Row]:
+        """The newest first; for the next page, pass the last id as after_passport_version_id."""
         given = {name: value for name, value in locals().items() if name != "self"}
         return self._way.rows("list_passport_versions", given)
+
+    def get_passport_version(self, passport_version_id: UUID | str) -> Row:
+        (row,) = self._way.rows("get_passport_version", {"passport_version_id": passport_version_id})
+        return row
 
     def request_compile(
         self,
