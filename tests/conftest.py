@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis.internal.conjecture import providers
 
 from tests.servers.pooler import running_pgbouncer
 from tests.world import World
@@ -28,6 +29,14 @@ FIRST = """
 def pytest_configure() -> None:
     # A killed `make test` leaves nothing behind.
     die_with_parent()
+    if "TICKWORK_FUZZ_EXAMPLES" not in os.environ:
+        try_the_same_examples()
+
+
+def try_the_same_examples() -> None:
+    """Hypothesis takes constants of our modules as values: of those that happen to be loaded, even if derandomized."""
+    assert callable(providers._get_local_constants), "another Hypothesis"
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -53,6 +53,7 @@ comment on column public.document_versions.sha256 is 'Of the bytes that the fact
 comment on column public.document_versions.schema_version is 'Of its facts, unless the file names one itself.';
 comment on column public.document_versions.job_id is 'The latest job that parsed it.';
 
+create index document_versions_by_age on public.document_versions (tenant_id, created_at, id);
 create unique index document_versions_of_their_tenant on public.document_versions (tenant_id, id);
 create index document_versions_of_a_file on public.document_versions (tenant_id, document_id);
 create index document_versions_by_job on public.document_versions (job_id);

@@ -187,6 +187,8 @@ comment on function tickwork.end_document_versions is
 create function public.list_passport_documents(
   tenant_id uuid default null,
   kind text default null,
+  name text default null,
+  after_document_id uuid default null,
   max_rows integer default 50
 )
 returns setof public.passport_documents
@@ -198,16 +200,27 @@ as $$
   from public.passport_documents
   where (list_passport_documents.tenant_id is null or passport_documents.tenant_id = list_passport_documents.tenant_id)
     and (list_passport_documents.kind is null or passport_documents.kind = list_passport_documents.kind)
+    and (list_passport_documents.name is null or passport_documents.name = list_passport_documents.name)
+    and (
+      list_passport_documents.after_document_id is null
+      or (passport_documents.created_at, passport_documents.id) < (
+        select last.created_at, last.id
+        from public.passport_documents as last
+        where last.id = list_passport_documents.after_document_id
+      )
+    )
   order by passport_documents.created_at desc, passport_documents.id desc
   limit greatest(least(list_passport_documents.max_rows, 1000), 0);
 $$;
 
 comment on function public.list_passport_documents is
-  'Reads the documents for passports, the newest first. At most 1000 at a time.';
+  'Reads the documents for passports, the newest first. For the next page, pass the last id of this one as '
+  'after_document_id. At most 1000 at a time.';
 
 create function public.list_document_versions(
   tenant_id uuid default null,
   passport_document_id uuid default null,
+  after_document_version_id uuid default null,
   max_rows integer default 50
 )
 returns setof public.document_versions
@@ -222,13 +235,21 @@ as $$
       list_document_versions.passport_document_id is null
       or document_versions.passport_document_id = list_document_versions.passport_document_id
     )
+    and (
+      list_document_versions.after_document_version_id is null
+      or (document_versions.created_at, document_versions.id) < (
+        select last.created_at, last.id
+        from public.document_versions as last
+        where last.id = list_document_versions.after_document_version_id
+      )
+    )
   order by document_versions.created_at desc, document_versions.id desc
   limit greatest(least(list_document_versions.max_rows, 1000), 0);
 $$;
 
 comment on function public.list_document_versions is
-  'Reads the versions of passport documents, with their status and why they were rejected, the newest first. At most '
-  '1000 at a time.';
+  'Reads the versions of passport documents, with their status and why they were rejected, the newest first. For the '
+  'next page, pass the last id of this one as after_document_version_id. At most 1000 at a time.';
 
 select tickwork.open_verbs('authenticated, service_role', array[
   'create_passport_document', 'add_document_version', 'list_passport_documents', 'list_document_versions'

@@ -140,26 +140,63 @@ comment on function public.seal_snapshot is
 
 -- Reads
 
+create view public.snapshot_overview
+with (security_invoker = true)
+as
+select
+  snapshots.id,
+  snapshots.tenant_id,
+  snapshots.name,
+  snapshots.status,
+  snapshots.item_count,
+  encode(snapshots.snapshot_hash, 'hex') as snapshot_hash,
+  snapshots.sealed_at,
+  snapshots.sealed_by,
+  snapshots.created_by,
+  snapshots.created_at,
+  snapshots.updated_at
+from public.snapshots;
+
+comment on view public.snapshot_overview is
+  'Snapshots without their bytes, which may be megabytes. Row-level security decides which rows are visible.';
+
+revoke all on public.snapshot_overview from public, anon, authenticated, service_role;
+grant select on public.snapshot_overview to authenticated, service_role;
+-- list_snapshots returns rows of it.
+grant select on public.snapshot_overview to tickwork_owner;
+
 create function public.list_snapshots(
   tenant_id uuid default null,
+  name text default null,
   status text default null,
+  after_snapshot_id uuid default null,
   max_rows integer default 50
 )
-returns setof public.snapshots
+returns setof public.snapshot_overview
 language sql
 stable
 set search_path = ''
 as $$
-  select snapshots.*
-  from public.snapshots
-  where (list_snapshots.tenant_id is null or snapshots.tenant_id = list_snapshots.tenant_id)
-    and (list_snapshots.status is null or snapshots.status = list_snapshots.status)
-  order by snapshots.created_at desc, snapshots.id desc
+  select overview.*
+  from public.snapshot_overview as overview
+  where (list_snapshots.tenant_id is null or overview.tenant_id = list_snapshots.tenant_id)
+    and (list_snapshots.name is null or overview.name = list_snapshots.name)
+    and (list_snapshots.status is null or overview.status = list_snapshots.status)
+    and (
+      list_snapshots.after_snapshot_id is null
+      or (overview.created_at, overview.id) < (
+        select last.created_at, last.id
+        from public.snapshots as last
+        where last.id = list_snapshots.after_snapshot_id
+      )
+    )
+  order by overview.created_at desc, overview.id desc
   limit greatest(least(list_snapshots.max_rows, 1000), 0);
 $$;
 
 comment on function public.list_snapshots is
-  'Reads snapshots, the newest first. At most 1000 at a time.';
+  'Reads snapshots without their bytes, the newest first. For the next page, pass the last id of this one as '
+  'after_snapshot_id. At most 1000 at a time.';
 
 select tickwork.open_verbs('tickwork_worker', array['snapshot_problem']);
 select tickwork.open_verbs('authenticated, service_role', array['seal_snapshot', 'list_snapshots']);

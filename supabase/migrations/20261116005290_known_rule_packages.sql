@@ -8,7 +8,7 @@ insert into public.rule_package_versions (
 )
 values (
   '9ab31084-250f-5c7e-a42c-bc0bb451fea1', '90ab71ca-7893-5776-8d77-18a042801f65', '2027.1', 'published',
-  clock_timestamp(), '\xc02ecb154cd7893e5faf9556a182b3ffe77e0c417bb8e645d7fb4f8a373b6edc',
+  clock_timestamp(), '\xb42909ee5e3d5eb3c507cca2ab32c5a6c9fc3d77d2428e6b5cabd58f0883e999',
   $rules$
 {"title": "Battery passport by Regulation (EU) 2023/1542, Annex XIII", "facts": {"material": {"type": "object",
 "properties": {"name": {"type": "string", "maxLength": 200}, "cas": {"type": "string", "maxLength": 20}, "mass": {
@@ -53,40 +53,44 @@ values (
 , "remanufactured", "waste"]}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"]
 , "from": "2027-02-18"}]}, {"path": "general.warranty_period", "words": "Period of the commercial warranty", "unit":
 "MON", "access": "public", "schema": {"type": "integer", "minimum": 0, "maximum": 600}, "duty": [{"duty": "mandatory"
-, "categories": ["ev", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "labels.separate_collection",
-"words": "Symbol of separate collection", "access": "public", "schema": {"type": "string", "format": "uri"}, "duty": [
-{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"labels.contains_cadmium", "words": "Whether the symbol Cd is needed", "access": "public", "schema": {"type":
-"boolean"}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from":
-"2027-02-18"}]}, {"path": "labels.contains_lead", "words": "Whether the symbol Pb is needed", "access": "public",
-"schema": {"type": "boolean"}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"]
-, "from": "2027-02-18"}]}, {"path": "labels.meaning", "words": "Meaning of labels and symbols", "access": "public",
-"schema": {"type": "string", "format": "uri"}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "labels.carbon_footprint_label", "words": "Carbon footprint label"
-, "access": "public", "schema": {"type": "string", "format": "uri"}, "duty": [{"duty": "mandatory", "categories":
-["ev", "industrial"], "from": "2027-02-18"}]}, {"path": "labels.declaration_of_conformity", "words":
-"EU declaration of conformity", "access": "public", "schema": {"type": "string", "format": "uri"}, "duty": [{"duty":
+, "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
+"labels.separate_collection", "words": "Symbol of separate collection", "access": "public", "schema": {"type":
+"string", "format": "uri"}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"],
+"from": "2027-02-18"}]}, {"path": "labels.contains_cadmium", "words": "Whether the symbol Cd is needed", "access":
+"public", "schema": {"type": "boolean"}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
+, "stationary"], "from": "2027-02-18"}]}, {"path": "labels.contains_lead", "words": "Whether the symbol Pb is needed"
+, "access": "public", "schema": {"type": "boolean"}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt"
+, "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "labels.meaning", "words":
+"Meaning of labels and symbols", "access": "public", "schema": {"type": "string", "format": "uri"}, "duty": [{"duty":
 "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"labels.declaration_identifier", "words": "Identifier of the declaration of conformity", "access": "public", "schema"
-: {"type": "string", "maxLength": 500}}, {"path": "labels.test_reports", "words":
-"Results of tests that prove compliance", "access": "authorities", "schema": {"type": "string", "format": "uri"},
-"duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {
-"path": "carbon_footprint.total", "words": "Carbon footprint over the life cycle, per kWh of the total energy", "unit"
-: "kgCO2e/kWh", "access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 10000}, "value":
-"rounded(sum.carbon_footprint.value, 6)", "duty": [{"duty": "mandatory", "categories": ["ev", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "carbon_footprint.stages", "words":
+"labels.carbon_footprint_label", "words": "Carbon footprint label", "access": "public", "schema": {"type": "string",
+"format": "uri"}, "duty": [{"duty": "mandatory", "categories": ["ev"], "from": "2027-02-18"}, {"duty": "mandatory",
+"categories": ["industrial", "stationary"], "from": "2027-08-18"}, {"duty": "mandatory", "categories": ["lmt"], "from"
+: "2030-02-18"}]}, {"path": "labels.declaration_of_conformity", "words": "EU declaration of conformity", "access":
+"public", "schema": {"type": "string", "format": "uri"}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt"
+, "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "labels.declaration_identifier", "words":
+"Identifier of the declaration of conformity", "access": "public", "schema": {"type": "string", "maxLength": 500}}, {
+"path": "labels.test_reports", "words": "Results of tests that prove compliance", "access": "authorities", "schema": {
+"type": "string", "format": "uri"}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
+, "stationary"], "from": "2027-02-18"}]}, {"path": "carbon_footprint.total", "words":
+"Carbon footprint over the life cycle, per kWh of the total energy", "unit": "kgCO2e/kWh", "access": "public",
+"schema": {"type": "number", "minimum": 0, "maximum": 10000}, "value": "rounded(sum.carbon_footprint.value, 6)",
+"duty": [{"duty": "mandatory", "categories": ["ev", "industrial", "stationary"], "from": "2027-02-18"}, {"duty":
+"mandatory", "categories": ["lmt"], "from": "2028-08-18"}]}, {"path": "carbon_footprint.stages", "words":
 "Number of life-cycle stages declared", "access": "public", "schema": {"type": "integer", "minimum": 0, "maximum": 100
 }, "value": "double(count.carbon_footprint)"}, {"path": "carbon_footprint.performance_class", "words":
 "Carbon footprint performance class", "access": "public", "schema": {"type": "string", "enum": ["A", "B", "C", "D"
-, "E"]}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial"], "from": "2027-02-18"}]}, {"path":
-"carbon_footprint.study", "words": "Public version of the carbon footprint study", "access": "public", "schema": {
-"type": "string", "format": "uri"}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial", "stationary"],
-"from": "2027-02-18"}]}, {"path": "carbon_footprint.absolute", "words": "Absolute carbon footprint of the battery",
-"unit": "kgCO2e", "access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 10000000}}, {"path":
+, "E"]}, "duty": [{"duty": "mandatory", "categories": ["ev"], "from": "2027-02-18"}, {"duty": "mandatory",
+"categories": ["industrial", "stationary"], "from": "2027-08-18"}, {"duty": "mandatory", "categories": ["lmt"], "from"
+: "2030-02-18"}]}, {"path": "carbon_footprint.study", "words": "Public version of the carbon footprint study",
+"access": "public", "schema": {"type": "string", "format": "uri"}, "duty": [{"duty": "mandatory", "categories": ["ev"
+, "industrial", "stationary"], "from": "2027-02-18"}, {"duty": "mandatory", "categories": ["lmt"], "from":
+"2028-08-18"}]}, {"path": "carbon_footprint.absolute", "words": "Absolute carbon footprint of the battery", "unit":
+"kgCO2e", "access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 10000000}}, {"path":
 "carbon_footprint.primary_data_share", "words": "Share of primary data", "unit": "P1", "access": "public", "schema": {
 "type": "number", "minimum": 0, "maximum": 100}}, {"path": "due_diligence.report", "words":
 "Report on supply chain due diligence", "access": "public", "schema": {"type": "string", "format": "uri"}, "duty": [{
-"duty": "mandatory", "categories": ["ev", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
+"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-08-18"}]}, {"path":
 "due_diligence.third_party_assurances", "words": "Third-party assurances", "access": "public", "schema": {"type":
 "string", "format": "uri"}}, {"path": "due_diligence.supply_chain_index", "words": "Index of the supply chain", "unit"
 : "P1", "access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 100}}, {"path":
@@ -116,22 +120,25 @@ values (
 "minimum": 0, "maximum": 20000}, "value": "double(count.material)"}, {"path": "circularity.pre_consumer_nickel",
 "words": "Share of nickel recovered from pre-consumer waste", "unit": "P1", "access": "public", "schema": {"type":
 "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "circularity.post_consumer_nickel", "words":
-"Share of nickel recovered from post-consumer waste", "unit": "P1", "access": "public", "schema": {"type": "number",
-"minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial", "stationary"], "from"
-: "2027-02-18"}]}, {"path": "circularity.pre_consumer_cobalt", "words":
+, "stationary"], "from": "2028-08-18"}, {"duty": "mandatory", "categories": ["lmt"], "from": "2033-08-18"}]}, {"path"
+: "circularity.post_consumer_nickel", "words": "Share of nickel recovered from post-consumer waste", "unit": "P1",
+"access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory",
+"categories": ["ev", "industrial", "stationary"], "from": "2028-08-18"}, {"duty": "mandatory", "categories": ["lmt"],
+"from": "2033-08-18"}]}, {"path": "circularity.pre_consumer_cobalt", "words":
 "Share of cobalt recovered from pre-consumer waste", "unit": "P1", "access": "public", "schema": {"type": "number",
 "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial", "stationary"], "from"
-: "2027-02-18"}]}, {"path": "circularity.post_consumer_cobalt", "words":
-"Share of cobalt recovered from post-consumer waste", "unit": "P1", "access": "public", "schema": {"type": "number",
-"minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial", "stationary"], "from"
-: "2027-02-18"}]}, {"path": "circularity.pre_consumer_lithium", "words":
+: "2028-08-18"}, {"duty": "mandatory", "categories": ["lmt"], "from": "2033-08-18"}]}, {"path":
+"circularity.post_consumer_cobalt", "words": "Share of cobalt recovered from post-consumer waste", "unit": "P1",
+"access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory",
+"categories": ["ev", "industrial", "stationary"], "from": "2028-08-18"}, {"duty": "mandatory", "categories": ["lmt"],
+"from": "2033-08-18"}]}, {"path": "circularity.pre_consumer_lithium", "words":
 "Share of lithium recovered from pre-consumer waste", "unit": "P1", "access": "public", "schema": {"type": "number",
 "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial", "stationary"], "from"
-: "2027-02-18"}]}, {"path": "circularity.post_consumer_lithium", "words":
-"Share of lithium recovered from post-consumer waste", "unit": "P1", "access": "public", "schema": {"type": "number",
-"minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial", "stationary"], "from"
-: "2027-02-18"}]}, {"path": "circularity.pre_consumer_lead", "words":
+: "2028-08-18"}, {"duty": "mandatory", "categories": ["lmt"], "from": "2033-08-18"}]}, {"path":
+"circularity.post_consumer_lithium", "words": "Share of lithium recovered from post-consumer waste", "unit": "P1",
+"access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory",
+"categories": ["ev", "industrial", "stationary"], "from": "2028-08-18"}, {"duty": "mandatory", "categories": ["lmt"],
+"from": "2033-08-18"}]}, {"path": "circularity.pre_consumer_lead", "words":
 "Share of lead recovered from pre-consumer waste", "unit": "P1", "access": "public", "schema": {"type": "number",
 "minimum": 0, "maximum": 100}}, {"path": "circularity.post_consumer_lead", "words":
 "Share of lead recovered from post-consumer waste", "unit": "P1", "access": "public", "schema": {"type": "number",
@@ -164,8 +171,8 @@ values (
 "schema": {"type": "number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["ev"
 , "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.capacity_fade", "words":
 "Capacity fade", "unit": "P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum":
-100}, "duty": [{"duty": "mandatory", "categories": ["lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {
-"path": "performance.certified_usable_energy", "words": "Usable energy as certified", "unit": "KWH", "access":
+100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}
+, {"path": "performance.certified_usable_energy", "words": "Usable energy as certified", "unit": "KWH", "access":
 "public", "schema": {"type": "number", "minimum": 0.01, "maximum": 1000000.0}, "duty": [{"duty": "mandatory",
 "categories": ["ev"], "from": "2027-02-18"}, {"duty": "withheld", "categories": ["lmt", "industrial", "stationary"]}]}
 , {"path": "performance.remaining_usable_energy", "words": "Remaining usable energy", "unit": "KWH", "access":
@@ -188,44 +195,45 @@ values (
 "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
 "performance.remaining_power_capability", "words": "Remaining power capability", "unit": "WTT", "access":
 "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000000000.0}, "duty": [{"duty":
-"mandatory", "categories": ["lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.power_fade", "words": "Power fade", "unit": "P1", "access": "legitimate_interest", "schema": {"type":
-"number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["industrial", "stationary"],
-"from": "2027-02-18"}]}, {"path": "performance.maximum_permitted_power", "words": "Maximum permitted battery power",
-"unit": "WTT", "access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 1000000000.0}, "duty": [{
-"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
+"mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.power_fade", "words"
+: "Power fade", "unit": "P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum":
+100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}
+, {"path": "performance.maximum_permitted_power", "words": "Maximum permitted battery power", "unit": "WTT", "access"
+: "public", "schema": {"type": "number", "minimum": 0, "maximum": 1000000000.0}, "duty": [{"duty": "mandatory",
+"categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
 "performance.power_to_energy_ratio", "words": "Ratio of permitted power to energy", "access": "public", "schema": {
-"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories": ["ev", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.initial_round_trip_efficiency", "words":
-"Initial round trip efficiency", "unit": "P1", "access": "public", "schema": {"type": "number", "minimum": 0,
+"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt"
+, "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.initial_round_trip_efficiency", "words"
+: "Initial round trip efficiency", "unit": "P1", "access": "public", "schema": {"type": "number", "minimum": 0,
 "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from":
 "2027-02-18"}]}, {"path": "performance.round_trip_efficiency_at_half_life", "words":
 "Round trip efficiency at half of the cycle life", "unit": "P1", "access": "public", "schema": {"type": "number",
 "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"]
 , "from": "2027-02-18"}]}, {"path": "performance.remaining_round_trip_efficiency", "words":
 "Remaining round trip efficiency", "unit": "P1", "access": "legitimate_interest", "schema": {"type": "number",
-"minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["lmt", "industrial", "stationary"],
-"from": "2027-02-18"}]}, {"path": "performance.round_trip_efficiency_fade", "words": "Fade of round trip efficiency",
-"unit": "P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "value":
+"minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from":
+"2027-02-18"}]}, {"path": "performance.round_trip_efficiency_fade", "words": "Fade of round trip efficiency", "unit":
+"P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "value":
 "rounded(performance.initial_round_trip_efficiency - performance.remaining_round_trip_efficiency, 6)"}, {"path":
 "performance.initial_self_discharge", "words": "Initial rate of self-discharge per month", "unit": "P1", "access":
 "public", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "withheld", "categories":
 ["ev"]}]}, {"path": "performance.current_self_discharge", "words": "Current rate of self-discharge per month", "unit"
 : "P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty"
-: "mandatory", "categories": ["lmt", "industrial", "stationary"], "from": "2027-02-18"}, {"duty": "withheld",
-"categories": ["ev"]}]}, {"path": "performance.initial_cell_resistance", "words":
-"Initial internal resistance of cells", "unit": "OHM", "access": "public", "schema": {"type": "number", "minimum": 0,
-"maximum": 1000}}, {"path": "performance.initial_pack_resistance", "words": "Initial internal resistance of the pack"
-, "unit": "OHM", "access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty":
-"mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.current_pack_resistance", "words": "Current internal resistance of the pack", "unit": "OHM", "access":
-"legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory",
-"categories": ["lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.resistance_increase"
-, "words": "Increase of internal resistance", "unit": "P1", "access": "legitimate_interest", "schema": {"type":
-"number", "minimum": -100, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories": ["industrial", "stationary"]
-, "from": "2027-02-18"}]}, {"path": "performance.expected_cycles", "words": "Expected lifetime in cycles", "access":
-"public", "schema": {"type": "integer", "minimum": 1, "maximum": 1000000}, "duty": [{"duty": "mandatory", "categories"
-: ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.full_cycles", "words":
+: "mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}, {"duty": "withheld", "categories": ["ev"]}]
+}, {"path": "performance.initial_cell_resistance", "words": "Initial internal resistance of cells", "unit": "OHM",
+"access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory",
+"categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
+"performance.initial_pack_resistance", "words": "Initial internal resistance of the pack", "unit": "OHM", "access":
+"public", "schema": {"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories":
+["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.current_pack_resistance",
+"words": "Current internal resistance of the pack", "unit": "OHM", "access": "legitimate_interest", "schema": {"type"
+: "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from"
+: "2027-02-18"}]}, {"path": "performance.resistance_increase", "words": "Increase of internal resistance", "unit":
+"P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": -100, "maximum": 1000}, "duty": [{
+"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
+"performance.expected_cycles", "words": "Expected lifetime in cycles", "access": "public", "schema": {"type":
+"integer", "minimum": 1, "maximum": 1000000}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
+, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.full_cycles", "words":
 "Number of full charging and discharging cycles", "access": "legitimate_interest", "schema": {"type": "integer",
 "minimum": 0, "maximum": 1000000}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
 , "stationary"], "from": "2027-02-18"}]}, {"path": "performance.cycle_life_reference_test", "words":
@@ -235,15 +243,15 @@ values (
 "number", "minimum": 0.001, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
 , "stationary"], "from": "2027-02-18"}]}, {"path": "performance.energy_throughput", "words": "Energy throughput",
 "unit": "KWH", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000000000.0},
-"duty": [{"duty": "mandatory", "categories": ["lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
+"duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path":
 "performance.capacity_throughput", "words": "Capacity throughput", "unit": "AMH", "access": "legitimate_interest",
 "schema": {"type": "number", "minimum": 0, "maximum": 1000000000.0}, "duty": [{"duty": "mandatory", "categories":
-["lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.expected_lifetime", "words":
-"Expected lifetime", "unit": "ANN", "access": "public", "schema": {"type": "number", "minimum": 0.1, "maximum": 100},
-"duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {
-"path": "performance.exhaustion_threshold", "words": "Capacity threshold for exhaustion", "unit": "P1", "access":
-"public", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories":
-["ev"], "from": "2027-02-18"}, {"duty": "withheld", "categories": ["lmt", "industrial", "stationary"]}]}, {"path":
+["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.expected_lifetime", "words": "Expected lifetime"
+, "unit": "ANN", "access": "public", "schema": {"type": "number", "minimum": 0.1, "maximum": 100}, "duty": [{"duty":
+"mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
+"performance.exhaustion_threshold", "words": "Capacity threshold for exhaustion", "unit": "P1", "access": "public",
+"schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev"],
+"from": "2027-02-18"}, {"duty": "withheld", "categories": ["lmt", "industrial", "stationary"]}]}, {"path":
 "performance.lower_temperature", "words": "Lower end of the temperature range that the battery withstands", "unit":
 "CEL", "access": "public", "schema": {"type": "number", "minimum": -100, "maximum": 100}, "duty": [{"duty":
 "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
@@ -252,25 +260,24 @@ values (
 "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
 "performance.time_above_range", "words": "Time above the temperature range", "unit": "HUR", "access":
 "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory"
-, "categories": ["lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.time_below_range"
-, "words": "Time below the temperature range", "unit": "HUR", "access": "legitimate_interest", "schema": {"type":
-"number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.time_charging_above_range", "words":
+, "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.time_below_range", "words":
+"Time below the temperature range", "unit": "HUR", "access": "legitimate_interest", "schema": {"type": "number",
+"minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from":
+"2027-02-18"}]}, {"path": "performance.time_charging_above_range", "words":
 "Time of charging above the temperature range", "unit": "HUR", "access": "legitimate_interest", "schema": {"type":
-"number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.time_charging_below_range", "words":
+"number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"],
+"from": "2027-02-18"}]}, {"path": "performance.time_charging_below_range", "words":
 "Time of charging below the temperature range", "unit": "HUR", "access": "legitimate_interest", "schema": {"type":
-"number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.deep_discharges", "words":
-"Number of deep discharge events", "access": "legitimate_interest", "schema": {"type": "integer", "minimum": 0,
-"maximum": 1000000}, "duty": [{"duty": "mandatory", "categories": ["lmt", "industrial", "stationary"], "from":
-"2027-02-18"}]}, {"path": "performance.overcharges", "words": "Number of overcharge events", "access":
-"legitimate_interest", "schema": {"type": "integer", "minimum": 0, "maximum": 1000000}}, {"path":
-"performance.accidents", "words": "Information on accidents", "access": "legitimate_interest", "schema": {"type":
-"string", "maxLength": 500}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"],
-"from": "2027-02-18"}]}], "checks": [{"code": "CATEGORY_DIFFERS", "check": "general.battery_category == category",
-"words": "The category of the battery is not that of the passport", "severity": "error"}, {"code":
-"MATERIALS_HEAVIER_THAN_BATTERY", "check":
+"number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"],
+"from": "2027-02-18"}]}, {"path": "performance.deep_discharges", "words": "Number of deep discharge events", "access"
+: "legitimate_interest", "schema": {"type": "integer", "minimum": 0, "maximum": 1000000}, "duty": [{"duty":
+"mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.overcharges", "words"
+: "Number of overcharge events", "access": "legitimate_interest", "schema": {"type": "integer", "minimum": 0,
+"maximum": 1000000}}, {"path": "performance.accidents", "words": "Information on accidents", "access":
+"legitimate_interest", "schema": {"type": "string", "maxLength": 500}, "duty": [{"duty": "mandatory", "categories":
+["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}], "checks": [{"code": "CATEGORY_DIFFERS", "check":
+"general.battery_category == category", "words": "The category of the battery is not that of the passport", "severity"
+: "error"}, {"code": "MATERIALS_HEAVIER_THAN_BATTERY", "check":
 "materials.total_mass <= general.battery_mass || close(materials.total_mass, general.battery_mass, 3)", "words":
 "The materials are heavier than the battery", "severity": "error"}, {"code": "VOLTAGE_BELOW_MINIMUM", "check":
 "performance.minimum_voltage <= performance.nominal_voltage", "words": "The nominal voltage is below the minimum",
@@ -302,7 +309,7 @@ values (
 "The recycled shares of lead are above 100 %", "severity": "error"}]}
   $rules$,
   $tests$
-{"examples": [{"name": "an ev battery", "category": "ev", "on": "2027-06-01", "attributes": {"carbon_footprint.total"
+{"examples": [{"name": "an ev battery", "category": "ev", "on": "2034-01-01", "attributes": {"carbon_footprint.total"
 : 61, "materials.total_mass": 152.7}, "facts": [{"fact_type": "attribute", "fact_key": "general.product_identifier",
 "payload": {"value": "product identifier"}}, {"fact_type": "attribute", "fact_key":
 "general.battery_passport_identifier", "payload": {"value": "battery passport identifier"}}, {"fact_type": "attribute"
@@ -412,7 +419,7 @@ false}}, {"fact_type": "carbon_footprint", "fact_key": "raw_material", "payload"
 "payload": {"stage": "distribution", "value": 1.5, "unit": "kgCO2e/kWh"}}, {"fact_type": "carbon_footprint",
 "fact_key": "end_of_life", "payload": {"stage": "end_of_life", "value": 1.2, "unit": "kgCO2e/kWh"}}, {"fact_type":
 "due_diligence", "fact_key": "report 2026", "payload": {"title": "report 2026", "url":
-"https://example.com/due-diligence"}}]}, {"name": "an lmt battery", "category": "lmt", "on": "2027-06-01",
+"https://example.com/due-diligence"}}]}, {"name": "an lmt battery", "category": "lmt", "on": "2034-01-01",
 "attributes": {"carbon_footprint.total": 61, "materials.total_mass": 152.7}, "facts": [{"fact_type": "attribute",
 "fact_key": "general.product_identifier", "payload": {"value": "product identifier"}}, {"fact_type": "attribute",
 "fact_key": "general.battery_passport_identifier", "payload": {"value": "battery passport identifier"}}, {"fact_type"
@@ -521,7 +528,7 @@ false}}, {"fact_type": "carbon_footprint", "fact_key": "raw_material", "payload"
 "carbon_footprint", "fact_key": "end_of_life", "payload": {"stage": "end_of_life", "value": 1.2, "unit": "kgCO2e/kWh"}
 }, {"fact_type": "due_diligence", "fact_key": "report 2026", "payload": {"title": "report 2026", "url":
 "https://example.com/due-diligence"}}]}, {"name": "an industrial battery", "category": "industrial", "on":
-"2027-06-01", "attributes": {"carbon_footprint.total": 61, "materials.total_mass": 152.7}, "facts": [{"fact_type":
+"2034-01-01", "attributes": {"carbon_footprint.total": 61, "materials.total_mass": 152.7}, "facts": [{"fact_type":
 "attribute", "fact_key": "general.product_identifier", "payload": {"value": "product identifier"}}, {"fact_type":
 "attribute", "fact_key": "general.battery_passport_identifier", "payload": {"value": "battery passport identifier"}},
 {"fact_type": "attribute", "fact_key": "general.model_identifier", "payload": {"value": "model identifier"}}, {
@@ -628,21 +635,21 @@ false}}, {"fact_type": "carbon_footprint", "fact_key": "raw_material", "payload"
 : "distribution", "payload": {"stage": "distribution", "value": 1.5, "unit": "kgCO2e/kWh"}}, {"fact_type":
 "carbon_footprint", "fact_key": "end_of_life", "payload": {"stage": "end_of_life", "value": 1.2, "unit": "kgCO2e/kWh"}
 }, {"fact_type": "due_diligence", "fact_key": "report 2026", "payload": {"title": "report 2026", "url":
-"https://example.com/due-diligence"}}]}, {"name": "an stationary battery", "category": "stationary", "on":
-"2027-06-01", "attributes": {"carbon_footprint.total": 61, "materials.total_mass": 152.7}, "facts": [{"fact_type":
-"attribute", "fact_key": "general.product_identifier", "payload": {"value": "product identifier"}}, {"fact_type":
-"attribute", "fact_key": "general.battery_passport_identifier", "payload": {"value": "battery passport identifier"}},
-{"fact_type": "attribute", "fact_key": "general.model_identifier", "payload": {"value": "model identifier"}}, {
-"fact_type": "attribute", "fact_key": "general.battery_category", "payload": {"value": "stationary"}}, {"fact_type":
-"attribute", "fact_key": "general.manufacturer_name", "payload": {"value": "manufacturer name"}}, {"fact_type":
-"attribute", "fact_key": "general.manufacturer_identifier", "payload": {"value": "manufacturer identifier"}}, {
-"fact_type": "attribute", "fact_key": "general.manufacturer_address", "payload": {"value": "manufacturer address"}}, {
-"fact_type": "attribute", "fact_key": "general.operator_identifier", "payload": {"value": "operator identifier"}}, {
-"fact_type": "attribute", "fact_key": "general.manufacturing_place", "payload": {"value": "manufacturing place"}}, {
-"fact_type": "attribute", "fact_key": "general.manufacturing_date", "payload": {"value": "2027-01-15"}}, {"fact_type"
-: "attribute", "fact_key": "general.putting_into_service", "payload": {"value": "2027-03-01"}}, {"fact_type":
-"attribute", "fact_key": "general.battery_mass", "payload": {"value": 450, "unit": "KGM"}}, {"fact_type": "attribute"
-, "fact_key": "general.battery_status", "payload": {"value": "original"}}, {"fact_type": "attribute", "fact_key":
+"https://example.com/due-diligence"}}]}, {"name": "a stationary battery", "category": "stationary", "on": "2034-01-01"
+, "attributes": {"carbon_footprint.total": 61, "materials.total_mass": 152.7}, "facts": [{"fact_type": "attribute",
+"fact_key": "general.product_identifier", "payload": {"value": "product identifier"}}, {"fact_type": "attribute",
+"fact_key": "general.battery_passport_identifier", "payload": {"value": "battery passport identifier"}}, {"fact_type"
+: "attribute", "fact_key": "general.model_identifier", "payload": {"value": "model identifier"}}, {"fact_type":
+"attribute", "fact_key": "general.battery_category", "payload": {"value": "stationary"}}, {"fact_type": "attribute",
+"fact_key": "general.manufacturer_name", "payload": {"value": "manufacturer name"}}, {"fact_type": "attribute",
+"fact_key": "general.manufacturer_identifier", "payload": {"value": "manufacturer identifier"}}, {"fact_type":
+"attribute", "fact_key": "general.manufacturer_address", "payload": {"value": "manufacturer address"}}, {"fact_type":
+"attribute", "fact_key": "general.operator_identifier", "payload": {"value": "operator identifier"}}, {"fact_type":
+"attribute", "fact_key": "general.manufacturing_place", "payload": {"value": "manufacturing place"}}, {"fact_type":
+"attribute", "fact_key": "general.manufacturing_date", "payload": {"value": "2027-01-15"}}, {"fact_type": "attribute"
+, "fact_key": "general.putting_into_service", "payload": {"value": "2027-03-01"}}, {"fact_type": "attribute",
+"fact_key": "general.battery_mass", "payload": {"value": 450, "unit": "KGM"}}, {"fact_type": "attribute", "fact_key":
+"general.battery_status", "payload": {"value": "original"}}, {"fact_type": "attribute", "fact_key":
 "general.warranty_period", "payload": {"value": 24, "unit": "MON"}}, {"fact_type": "attribute", "fact_key":
 "labels.separate_collection", "payload": {"value": "https://example.com/labels/separate-collection"}}, {"fact_type":
 "attribute", "fact_key": "labels.contains_cadmium", "payload": {"value": false}}, {"fact_type": "attribute",
@@ -796,7 +803,8 @@ false}}, {"fact_type": "carbon_footprint", "fact_key": "raw_material", "payload"
 "CHECK_FAILED", "subject": "RECYCLED_LEAD_OVER_100"}], "facts": [{"fact_type": "attribute", "fact_key":
 "circularity.pre_consumer_lead", "payload": {"value": 60, "unit": "P1"}}, {"fact_type": "attribute", "fact_key":
 "circularity.post_consumer_lead", "payload": {"value": 50, "unit": "P1"}}]}], "properties": [{"name":
-"the footprint has stages", "check": "on < '2027-02-18' || category == 'lmt' || carbon_footprint.stages > 0.0"}]}
+"the footprint has stages", "check":
+"on < '2027-02-18' || (category == 'lmt' && on < '2028-08-18') || carbon_footprint.stages > 0.0"}]}
   $tests$
 );
 
@@ -806,6 +814,6 @@ insert into public.rule_tests_runs (
 )
 values (
   '6fbd4b51-647f-5c7c-a10d-395da4248401', '9ab31084-250f-5c7e-a42c-bc0bb451fea1', 1,
-  '\xc02ecb154cd7893e5faf9556a182b3ffe77e0c417bb8e645d7fb4f8a373b6edc',
-  20270218, 'passed', 694, 694, 0, 237, 237
+  '\xb42909ee5e3d5eb3c507cca2ab32c5a6c9fc3d77d2428e6b5cabd58f0883e999',
+  20270218, 'passed', 695, 695, 0, 238, 238
 );

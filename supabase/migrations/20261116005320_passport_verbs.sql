@@ -8,7 +8,14 @@ values (
   'member', 20, 5, '{"base": 2, "factor": 2, "cap": 1024}'
 );
 
-create function tickwork.create_passport(tenant_id uuid, battery_identifier text, category text, model text)
+create function tickwork.create_passport(
+  tenant_id uuid,
+  battery_identifier text,
+  category text,
+  model text,
+  gtin text,
+  serial text
+)
 returns public.passport_overview
 language plpgsql
 volatile
@@ -31,6 +38,8 @@ begin
   )
   returning passports.id into passport_id;
 
+  perform tickwork.store_gtin(passport_id, create_passport.gtin, create_passport.serial);
+
   select * into passport
   from public.passport_overview
   where passport_overview.id = passport_id;
@@ -52,16 +61,18 @@ create function public.create_passport(
   tenant_id uuid,
   battery_identifier text,
   category text,
-  model text default ''
+  model text default '',
+  gtin text default null,
+  serial text default null
 )
 returns public.passport_overview
 language sql
 volatile
-return tickwork.create_passport(tenant_id, battery_identifier, category, model);
+return tickwork.create_passport(tenant_id, battery_identifier, category, model, gtin, serial);
 
 comment on function public.create_passport is
   'Sets up the passport of a battery of the category ev, lmt, industrial or stationary. It has no version until '
-  'request_compile. Raises TWTNT, TWMEM, TWENQ, TWARG, TWDUP, TWAUT.';
+  'request_compile. gtin and serial are what set_gtin sets. Raises TWTNT, TWMEM, TWENQ, TWARG, TWDUP, TWAUT.';
 
 create function tickwork.check_compilable(passport public.passports, snapshot_id uuid, rule_package_version_id uuid)
 returns void

@@ -39,7 +39,8 @@ begin
       else format('Version %s has been active since %s.', active.number, active.activated_at::timestamptz(0))
     end,
     tickwork.version_in_words(latest),
-    tickwork.compilation_in_words(passport, latest)
+    tickwork.compilation_in_words(passport, latest),
+    tickwork.link_in_words(passport, latest)
   );
 end
 $$;
@@ -52,7 +53,8 @@ return tickwork.explain_passport(passport_id);
 
 comment on function public.explain_passport is
   'Reads what stands between a passport and its activation, in words: no snapshot or rules to compile it from, a job '
-  'that waits or failed, a missing signature or QR code, or only activate_passport. Raises TWPAS.';
+  'that waits or failed, a missing signature or QR code, or only activate_passport. Says too what its link QR code '
+  'lacks, which no activation waits for. Raises TWPAS.';
 
 create function tickwork.passport_job_in_words(version public.passport_versions, type text)
 returns text
@@ -129,5 +131,24 @@ $$;
 
 comment on function tickwork.compilation_in_words is
   'How the last requested compilation is getting on, in words, or what it needs; null if it is done.';
+
+create function tickwork.link_in_words(passport public.passports, latest public.passport_versions)
+returns text
+language sql
+stable
+as $$
+  select case
+    when (passport).gtin is null or (passport).serial is null then
+      format('It has no link at %s: set_gtin sets the GTIN and serial number that it needs.', tenant_settings.resolver)
+    when (passport).link_qr_payload is null and (latest).qr_payload is not null then
+      'Its link QR code was not made yet: request_link_qr makes it.'
+  end
+  from public.tenant_settings
+  where tenant_settings.tenant_id = (passport).tenant_id
+    and tenant_settings.resolver is not null;
+$$;
+
+comment on function tickwork.link_in_words is
+  'What a passport lacks for its link QR code, in words; null if it lacks nothing, or its tenant has no resolver.';
 
 select tickwork.open_verbs('authenticated, service_role', array['explain_passport']);

@@ -13,7 +13,7 @@ values
     '{"base": 2, "factor": 2, "cap": 1024}'
   ),
   (
-    'generate_qr', 'passport', 'Make the QR code of a signed passport version', 60, 'service', 10, 5,
+    'generate_qr', 'passport', 'Make the QR codes of a signed passport version', 60, 'service', 10, 5,
     '{"base": 2, "factor": 2, "cap": 1024}'
   );
 

@@ -1,4 +1,5 @@
--- Exports: passport versions as files in the vault, each for an audience. The same request always gives the same bytes.
+-- Exports: passport versions as files in the vault, each for an audience. The same request always gives the same bytes,
+-- as long as the passport has the same link.
 
 create table public.passport_exports (
   id uuid primary key default gen_random_uuid(),
@@ -29,7 +30,7 @@ create table public.passport_exports (
 
 comment on table public.passport_exports is
   'Passport versions as files. A version that is exported once more has the same row, and the same bytes unless the '
-  'exporter has changed.';
+  'exporter or the link of the passport has changed.';
 comment on column public.passport_exports.audience is
   'Who it may be given to: public, legitimate_interest, authorities, or only its owner.';
 comment on column public.passport_exports.sha256 is 'Of the file.';

@@ -58,6 +58,45 @@ def test_show_prints_what_is_public_and_the_qr_code(maker: Maker, ask_all: AskAl
     assert "█" not in without.stdout
 
 
+def test_a_resolver_and_a_gtin_give_a_passport_a_link(maker: Maker, ask_all: AskAll) -> None:
+    link = "https://id.example.com/01/09506000134352/21/1"
+    set_up, wrong, read, created, waiting = ask_all(
+        ["resolver", "id.example.com", "--tenant", "acme"],
+        ["resolver", "https://id.example.com", "--tenant", "acme"],
+        ["resolver", "--tenant", "acme", "--json"],
+        [
+            "create",
+            "B-2",
+            "--tenant",
+            "acme",
+            "--category",
+            "ev",
+            "--gtin",
+            "09506000134352",
+            "--serial",
+            "2",
+            "--json",
+        ],
+        ["link", "B-1", "--gtin", "09506000134352", "--serial", "1", "--wait", "0"],
+    )
+    maker.world.run(
+        "update passports set link_qr_payload = %s, link_qr_png = 'x' where battery_identifier = 'B-1'", link
+    )
+    shown, removed, without = ask_all(
+        ["show", "B-1"], ["resolver", "--remove", "--tenant", "acme"], ["show", "B-1", "--json"]
+    )
+
+    assert set_up.stdout == "Links lead to https://id.example.com.\n"
+    assert "resolver: 'https://id.example.com' is not the name of a host" in refusal(wrong)
+    assert answer(read) == {"resolver": "id.example.com"}
+    assert (answer(created)["gtin"], answer(created)["serial"]) == ("09506000134352", "2")
+    assert "has not ended after 0 s" in refusal(waiting)
+    assert f"link_qr_payload      {link}" in shown.stdout
+    assert "Link:\n█" in shown.stdout
+    assert removed.stdout == "There is no resolver: passports have no links.\n"
+    assert answer(without)["link_qr_payload"] is None
+
+
 def test_disclose_writes_a_bundle_for_the_audience(maker: Maker, ask_all: AskAll, tmp_path: Path) -> None:
     file, path = tmp_path / "bundle.json", "performance.state_of_health"
 

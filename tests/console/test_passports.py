@@ -50,7 +50,9 @@ def made(viewers: Viewers) -> Iterator[Made]:
         signer = Signer(viewers.world, monkeypatch)
         signer.tenant = viewers.acme
         facts = [attribute("product.manufacturer", HOSTILE), *FACTS[1:]]
+        viewers.world.run("select set_resolver(%s, 'id.example.com')", viewers.acme)
         given = signer.passport(HOSTILE), signer.snapshot(facts), signer.rules()
+        viewers.world.run("select set_gtin(%s, '09506000134352', 'S-1')", given[0])
         jobs = [signer.compile(*given, issued_at) for issued_at in (ISSUED_AT, "2027-02-19T00:00:00Z")]
         signer.finish()
         first, second = (UUID(job.result["passport_version_id"]) for job in jobs)
@@ -97,6 +99,9 @@ def test_the_page_of_a_passport_says_what_there_is(viewers: Viewers, made: Made)
     assert "Snapshot: spring" in seen.text
     assert version["receipt_hash"].hex()[:12] in seen.text
     assert f'src="data:image/png;base64,{b64encode(version["qr_png"]).decode()}"' in seen.html
+    (link,) = viewers.world.rows("select link_qr_png from passports where id = %s", made.passport)
+    assert "GTIN 09506000134352 Serial number S-1 Link https://id.example.com/01/09506000134352/21/S-1" in seen.text
+    assert f'src="data:image/png;base64,{b64encode(link["link_qr_png"]).decode()}"' in seen.html
     assert "data:" in seen.headers["Content-Security-Policy"].partition("img-src")[2].partition(";")[0]
     assert "performance.rated_capacity 94.5 AMH public" in seen.text
     assert "compliance.test_result 0.998 authorities" in seen.text
@@ -116,11 +121,13 @@ def test_the_page_is_german_and_read_only_if_the_viewer_wants_that(viewers: View
 
 def test_passports_are_created_found_by_battery_and_saved(viewers: Viewers, made: Made) -> None:
     new: dict[str, Any] = {"battery_identifier": "ZW-7", "category": "lmt", "model": "=1+1"}
+    new |= {"gtin": "09506000134352", "serial": "S-7"}
 
     created = viewers.member.post("/passports", **new)
 
     assert "The passport was created." in created.text
     assert "It was never compiled." in created.text
+    assert "Serial number S-7" in created.text
     assert viewers.member.post("/passports", **new).status == 409
     assert viewers.member.post("/passports", **{**new, "category": "truck"}).status == 422
     assert viewers.stranger.post(f"/passports?tenant={viewers.acme}", **new).status == 403

@@ -109,9 +109,11 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     row |= {"document_id": str(of), "event_id": str(target.event)}
     row |= {"fact_key": "a key", "version": 99, "fact_id": str(target.spare_fact)}
     row |= {"vault_path": f"tenant/{target.tenant}/{uuid4()}"}
-    row |= {"battery_identifier": "another"}
+    row |= {"battery_identifier": "another", "serial": "another"}
     if name == "public.passport_versions":
         row |= {"number": 99, "compiler_build_id": "another", "status": "signed"}
+    if name == "public.snapshot_overview":
+        row |= {"status": "building", "sealed_at": None}
     if name == "public.passport_exports":
         row |= {"template": "another", "vault_path": scene.first_rows[name, target.word]["vault_path"]}
     names = {"public.jobs": CLIENT_COLUMNS, "public.documents": DOCUMENT_COLUMNS}.get(name, ", ".join(columns))
@@ -123,7 +125,11 @@ def attacks_on_rows(scene: Scene, relation: dict[str, Any], target: Target, is_a
     settable = {"public.passports": "salt_commitment", "public.passport_versions": "status"}
     column = {**settable, "public.passport_exports": "sha256"}.get(name, columns[-1])
     # A sealed snapshot is never changed.
-    only = f"{' and' if aim else ' where'} status <> 'sealed'" if name == "public.snapshots" else ""
+    only = (
+        f"{' and' if aim else ' where'} status <> 'sealed'"
+        if name in ("public.snapshots", "public.snapshot_overview")
+        else ""
+    )
     yield Attack(name, "update", f"update {name} set {column} = {column}{aim}{only}", {})
     yield Attack(name, "delete", f"delete from {name}{aim}", {})
 

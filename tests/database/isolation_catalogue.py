@@ -1,5 +1,6 @@
 """What the matrix of test_isolation.py finds in the catalogue, whose the rows of a table are, and the exceptions."""
 
+from tests.database.isolation_arguments import NULL
 from tests.database.test_privileges import OURS
 
 # A row's tenant is in its tenant_id or behind its tenant_number, but for these. None: it is no tenant's, and no
@@ -112,13 +113,13 @@ ARGUMENTS_OF = {
     "change_matching_jobs": {"action": "retry", "max_attempts": "1"},
     "change_job_trigger": {"changes": '{"is_enabled": false}'},
     "list_alerts": {"only_open": "false", "max_alerts": "100", "after_id": NEWEST_ALERT},
-    "list_snapshots": {"status": "building"},
+    "list_snapshots": {"status": "building", "name": NULL},
     "end_signing_key": {"status": "retired"},
     "list_passport_versions": {"status": "signed"},
     "create_passport": {"battery_identifier": "another"},
     "request_export": {"format": "pdf", "template": "standard"},
     "check_exportable": {"format": "pdf"},
-    "list_passport_documents": {"kind": "bom"},
+    "list_passport_documents": {"kind": "bom", "name": NULL},
     "map_fact_label": {"kind": "bom"},
     "add_held_document_version": {"document_version_id": "7d1f7e5c-1f0a-4f43-9a55-0a5b3f9c2e11"},
     "create_passport_document": {"kind": "bom"},

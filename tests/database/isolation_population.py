@@ -159,9 +159,11 @@ def populate_passports(world: World, tenant: UUID, word: str) -> None:
         *(tenant, package, word),
     )
     passport = world.value(
-        "insert into passports (tenant_id, battery_identifier, model, category) values (%s, %s, %s, 'ev') returning id",
+        "insert into passports (tenant_id, battery_identifier, model, category, gtin, serial) "
+        "values (%s, %s, %s, 'ev', '09506000134352', '1') returning id",
         *(tenant, word, word),
     )
+    world.run("select set_resolver(%s, 'id.example.com')", tenant)
     leaf = {"access": "public", "kind": "attribute", "path": "a.b", "value": word}
     proof = json.dumps({"leaves": [leaf]})
     for number, status in enumerate(("active", "signed"), 1):

@@ -54,6 +54,8 @@ MAY_EXECUTE = {
         public.explain_passport tickwork.explain_passport public.list_passports public.get_passport
         public.list_passport_versions public.revoke_passport tickwork.revoke_passport public.passport_status_list
         public.request_export tickwork.request_export public.list_exports
+        public.set_resolver tickwork.set_resolver public.get_resolver tickwork.get_resolver
+        public.set_gtin tickwork.set_gtin public.request_link_qr tickwork.request_link_qr
         public.list_signing_keys public.register_signing_key tickwork.register_signing_key
         public.retire_signing_key tickwork.retire_signing_key public.revoke_signing_key tickwork.revoke_signing_key
         public.save_rules tickwork.save_rules public.request_rule_tests tickwork.request_rule_tests
@@ -120,7 +122,7 @@ MAY_EXECUTE = {
         public.read_held_steps tickwork.read_held_steps public.store_held_step tickwork.store_held_step
         public.open_held_wait tickwork.open_held_wait
         tickwork.keep_secret tickwork.read_secrets public.change_some_jobs tickwork.change_some_jobs
-        tickwork.reported_tenant tickwork.snapshot_problem""",
+        tickwork.reported_tenant tickwork.held_resolver tickwork.snapshot_problem""",
 }
 INNER_TABLES = """
     tenants family_types waiting parked awaiting awaited to_check alarms leases taken_keys blocked buckets
@@ -181,7 +183,10 @@ MAY_TOUCH = {
     "public.document_overview": "authenticated=r service_role=r",
     "public.document_types": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=r",
     "public.passports": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
-    "public.passports.salt_commitment": "tickwork_worker=w",
+    **{
+        f"public.passports.{column}": "tickwork_worker=w"
+        for column in ("salt_commitment", "link_qr_payload", "link_qr_png")
+    },
     "public.passport_versions": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
     **{f"public.passport_versions.{column}": "tickwork_worker=w" for column in SIGNED_COLUMNS.split(", ")},
     "public.passport_exports": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=ar",
@@ -193,6 +198,7 @@ MAY_TOUCH = {
     "public.signing_keys": "authenticated=r service_role=r tickwork_owner=arwd tickwork_worker=r",
     "public.passport_overview": "authenticated=r service_role=r tickwork_owner=r",
     "public.passport_version_overview": "authenticated=r service_role=r tickwork_owner=r",
+    "public.snapshot_overview": "authenticated=r service_role=r tickwork_owner=r",
     "public.rule_packages": "authenticated=r service_role=arwd tickwork_owner=ar tickwork_worker=r",
     "public.rule_package_versions": "authenticated=r service_role=arwd tickwork_owner=arw tickwork_worker=rw",
     "public.rule_tests_runs": "authenticated=r service_role=arwd tickwork_owner=r tickwork_worker=ar",

@@ -15,14 +15,13 @@ from tickwork.shipped import FUNCTIONS
 from tickwork_gcp.bundles import build
 from tickwork_local.node import CannotInstall, run
 
-# Of every passport, which of its parts have other bytes than those that are committed.
+# Of every passport, which of its files have other bytes than those that are committed.
 COMPARE = """
 import json, sys
-from tests.passports.golden_passports import NAMES, PARTS, bytes_of, compile_passport, file_of, inputs_of, source_of
+from tests.passports.golden_passports import FOLDER, NAMES, files_of
 
-compiled = {name: compile_passport(inputs_of(source_of(name))) for name in NAMES}
 differences = {
-    name: [part for part in PARTS if bytes_of(compiled[name], part) != file_of(name, part).read_bytes()]
+    name: [file for file, content in files_of(name).items() if (FOLDER / file).read_bytes() != content]
     for name in NAMES
 }
 json.dump(["%s.%s" % sys.version_info[:2], differences], sys.stdout)

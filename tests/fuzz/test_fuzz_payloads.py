@@ -99,12 +99,15 @@ def request_of(world: World) -> tuple[UUID, str]:
 
 
 @quick
+@example({"signingKey": []})
 @given(OBJECTS | st.integers(1, 1500).map(lambda levels: {"a": nested(levels)}) | ANYTHING)
 def test_a_payload_is_kept_as_it_is_or_refused(world: World, request_of: tuple[UUID, str], payload: Any) -> None:
     with suppress(InvalidRequest), translating(), world.admin.transaction(force_rollback=True):
         text = as_given(payload)
         stored = world.value("select payload::text from enqueue_job(%s, %s, %s)", *request_of, text)
-        assert exact(stored) == exact(text)
+        # Whoever did not write it sees a secret redacted, which has tests of its own.
+        if not world.value("select tickwork.may_hold_secrets(%s::jsonb::text)", text):
+            assert exact(stored) == exact(text)
 
 
 def nested(levels: int) -> Any:

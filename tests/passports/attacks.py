@@ -14,6 +14,7 @@ Document = dict[str, Any]
 PUBLIC = ("identity.model", "performance.rated_capacity", "performance.tiny")
 BUNDLE = PASSPORT.bundle("public", *PUBLIC)
 OTHER_PASSPORT = replace(PASSPORT, passport_id="9f8e7d6c-5b4a-4938-a7b6-c5d4e3f2a1b0")
+OTHER_BATTERY = replace(PASSPORT, stated_battery="BAT-2")
 # The identity: under it, one signature fits every message.
 NO_KEY = (1).to_bytes(32, "little")
 
@@ -78,6 +79,7 @@ PACKAGES: list[tuple[str, str, Callable[[Document], object]]] = [
     ("an attribute more", "payload", put("payload", "attributes", "new", value={})),
     ("an attribute less", "payload", drop("payload", "attributes", "identity.model")),
     ("another battery", "payload", put("payload", "battery_identifier", value="BAT-2")),
+    ("a receipt of another battery", "payload", lambda each: each.update(OTHER_BATTERY.document)),
     ("payload of another version", "payload", put("payload", value=SECOND.document["payload"])),
     ("payload of another passport", "payload", put("payload", value=OTHER_PASSPORT.document["payload"])),
     ("no payload", "receipt", drop("payload")),
@@ -140,6 +142,7 @@ BUNDLES: list[tuple[str, str, Callable[[Document], object]]] = [
     ("a payload beside", "receipt", put("payload", value={})),
     ("another receipt", "disclosed", put("receipt", value=replace(SECOND, attributes=()).document["receipt"])),
     ("another issuer", "signature", put("receipt", "issuer", value="Someone else")),
+    ("another battery", "signature", put("receipt", "battery_identifier", value="BAT-2")),
     (
         "another key that signed it too",
         "key",

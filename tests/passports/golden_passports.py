@@ -1,11 +1,19 @@
-"""Passports whose bytes are committed: `python -m tests.passports.golden_passports` writes them anew."""
+"""Passports whose bytes are committed: `python -m tests.passports.golden_passports` writes them anew.
+
+Inputs may name the default rules instead of having rules of their own, and samples of `models.py` to take facts from;
+if they are `completed`, what is missing comes from the default tests. Every receipt is committed, payload and proof in
+full or, if `in_full` is false, by their hashes.
+"""
 
 import json
 from datetime import datetime
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from tests.passports.models import completed, facts_of_documents, the_default_rules
 from tickwork.passports.compiler import Compiled, Inputs, compile_passport
 from tickwork.passports.fact import Fact
 from tickwork.passports.receipt import RuleTests
@@ -30,10 +38,10 @@ def inputs_of(source: dict[str, Any]) -> Inputs:
         issuer=source["issuer"],
         issued_at=datetime.fromisoformat(source["issued_at"]),
         snapshot_id=UUID(source["snapshot_id"]),
-        facts=[Fact(**each) for each in source["facts"]],
+        facts=facts_of(source),
         rule_package=source["rule_package"],
         rule_package_version=source["rule_package_version"],
-        rules=read_rules(source["rules"]),
+        rules=the_default_rules() if source["rules"] == "default" else read_rules(source["rules"]),
         rule_tests=RuleTests(**source["rule_tests"]) if source["rule_tests"] else None,
         salt_key=bytes.fromhex(source["salt_key"]),
         previous_receipt_hash=bytes.fromhex(source["previous_receipt_hash"] or "") or None,
@@ -41,8 +49,23 @@ def inputs_of(source: dict[str, Any]) -> Inputs:
     )
 
 
-def file_of(name: str, part: str) -> Path:
-    return FOLDER / f"{name}.{part}.json"
+def facts_of(source: dict[str, Any]) -> list[Fact]:
+    facts = [*(Fact(**each) for each in source["facts"]), *facts_of_documents(source.get("documents", []))]
+    return completed(facts, source["category"]) if source.get("completed") else facts
+
+
+@cache
+def compiled(name: str) -> Compiled:
+    return compile_passport(inputs_of(source_of(name)))
+
+
+def files_of(name: str) -> dict[str, bytes]:
+    """What is committed of a passport, by the names of the files."""
+    parts = {part: bytes_of(compiled(name), part) for part in PARTS}
+    if source_of(name).get("in_full", True):
+        return {f"{name}.{part}.json": content for part, content in parts.items()}
+    hashes = "".join(f"{sha256(parts[part]).hexdigest()}  {part}\n" for part in ("payload", "proof"))
+    return {f"{name}.receipt.json": parts["receipt"], f"{name}.sha256": hashes.encode()}
 
 
 def bytes_of(compiled: Compiled, part: str) -> bytes:
@@ -52,6 +75,5 @@ def bytes_of(compiled: Compiled, part: str) -> bytes:
 
 if __name__ == "__main__":
     for name in NAMES:
-        compiled = compile_passport(inputs_of(source_of(name)))
-        for part in PARTS:
-            file_of(name, part).write_bytes(bytes_of(compiled, part))
+        for file, content in files_of(name).items():
+            (FOLDER / file).write_bytes(content)

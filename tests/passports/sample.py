@@ -37,6 +37,9 @@ class Passport:
     passport_id: str = "4a1d7a0e-5c5b-4f7e-8a53-2a5d0f2f6f10"
     version_id: str = "0b7e5a5e-7d2c-5f0e-9b1a-3c4d5e6f7a8b"
     issued_at: str = "2027-02-18T00:00:00Z"
+    battery_identifier: str = "BAT-1"
+    # What the receipt says, if an issuer lets it say something else.
+    stated_battery: str | None = None
     key: SigningKey = KEY
     attributes: tuple[Attribute, ...] = ATTRIBUTES
     # What the leaves say, if an issuer lets them say something else.
@@ -53,7 +56,7 @@ class Passport:
             {
                 "type": "BPC-PAYLOAD-1",
                 "passport_id": self.passport_id,
-                "battery_identifier": "BAT-1",
+                "battery_identifier": self.battery_identifier,
                 "model": "M1",
                 "category": "ev",
                 "issued_at": self.issued_at,
@@ -67,6 +70,9 @@ class Passport:
         return Receipt(
             passport_id=self.passport_id,
             passport_version_id=self.version_id,
+            battery_identifier=self.stated_battery or self.battery_identifier,
+            model="M1",
+            category="ev",
             issuer=self.issuer,
             snapshot_id="e2a6fbb9-8c3f-4a5f-9d3d-0f6c8a9b1c2d",
             snapshot_hash=zeros,
@@ -75,7 +81,6 @@ class Passport:
             rules_hash=zeros,
             rule_tests=None,
             payload_hash=hashlib.sha256(self.payload).hexdigest(),
-            payload_size=len(self.payload),
             proof_root_hash=root(self.leaves).hex(),
             leaf_count=len(self.leaves),
             salt_commitment=hashlib.sha256(SALT_KEY).hexdigest(),

@@ -52,7 +52,7 @@ RIGHTS: dict[tuple[str, ...], str] = {
         list_webhook_deliveries list_connectors list_documents get_document sign_document search_chunks
         list_artifacts sign_artifact list_lanes list_rules get_rules list_rule_tests
         list_passports get_passport list_passport_versions explain_passport disclose list_exports
-        passport_status_list
+        passport_status_list get_resolver
         list_passport_documents list_document_versions list_facts list_fact_mappings list_snapshots
         estimate_extraction metrics throughput latency percentiles queue_widgets queue_by_type queue_by_tenant
         find_tenants find_matching_jobs list_errors estimate_start""",
@@ -62,7 +62,7 @@ RIGHTS: dict[tuple[str, ...], str] = {
     ADD: """
         request_extraction correct_document_type request_import add_document_version confirm_facts add_snapshot_items
         remove_snapshot_items request_build seal_snapshot request_rule_tests request_compile activate_passport
-        revoke_passport request_export""",
+        revoke_passport request_export set_gtin request_link_qr""",
     MANAGE: """
         cancel_job retry_job reschedule_job bury_job cancel_jobs retry_jobs reschedule_jobs change_matching_jobs
         create_schedule change_schedule pause_schedules resume_schedules run_schedule backfill_schedule delete_schedule
@@ -71,7 +71,7 @@ RIGHTS: dict[tuple[str, ...], str] = {
         pause_jobs resume_jobs hold_lane release_lane limit_lane
         create_webhook_endpoint change_webhook_endpoint rotate_webhook_secret delete_webhook_endpoint
         test_webhook redeliver_webhook redeliver_webhooks
-        publish_rules retire_rules
+        publish_rules retire_rules set_resolver
         create_connector change_connector set_connector_token delete_connector list_api_keys list_audit""",
     PEOPLE: "create_api_key revoke_api_key set_member remove_member",
     PLATFORM: """

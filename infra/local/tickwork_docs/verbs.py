@@ -53,7 +53,7 @@ GROUPS = {
         *("create_passport", "request_compile", "activate_passport", "disclose", "explain_passport"),
         *("list_passports", "get_passport", "list_passport_versions", "revoke_passport", "passport_status_list"),
         *("list_signing_keys", "register_signing_key", "retire_signing_key", "revoke_signing_key"),
-        *("request_export", "list_exports"),
+        *("request_export", "list_exports", "set_resolver", "get_resolver", "set_gtin", "request_link_qr"),
     ],
     "Rules": [
         *("save_rules", "request_rule_tests", "publish_rules", "retire_rules"),

@@ -576,6 +576,9 @@ export interface Rows {
     battery_identifier: string | null;
     model: string | null;
     category: string | null;
+    gtin: string | null;
+    serial: string | null;
+    link_qr_payload: string | null;
     created_at: string | null;
     active_version_id: string | null;
     active_number: number | null;
@@ -615,6 +618,7 @@ export interface Rows {
     compiler_build_id: string | null;
     signing_key_id: string | null;
     qr_payload: string | null;
+    link_qr_payload: string | null;
     activated_at: string | null;
     superseded_at: string | null;
     revoked_at: string | null;
@@ -818,6 +822,19 @@ export interface Rows {
     revoked_at: string | null;
     created_at: string;
     updated_at: string;
+  };
+  snapshot_overview: {
+    id: string | null;
+    tenant_id: string | null;
+    name: string | null;
+    status: string | null;
+    item_count: number | null;
+    snapshot_hash: string | null;
+    sealed_at: string | null;
+    sealed_by: string | null;
+    created_by: string | null;
+    created_at: string | null;
+    updated_at: string | null;
   };
   snapshots: {
     id: string;
@@ -1177,6 +1194,8 @@ export interface Verbs {
       battery_identifier: string;
       category: string;
       model?: string;
+      gtin?: string | null;
+      serial?: string | null;
     };
     row: Rows["passport_overview"];
   };
@@ -1388,6 +1407,12 @@ export interface Verbs {
     };
     row: Rows["passport_overview"];
   };
+  get_resolver: {
+    arguments: {
+      tenant_id?: string | null;
+    };
+    row: string;
+  };
   get_rules: {
     arguments: {
       rule_package_version_id: string;
@@ -1523,6 +1548,7 @@ export interface Verbs {
     arguments: {
       tenant_id?: string | null;
       passport_document_id?: string | null;
+      after_document_version_id?: string | null;
       max_rows?: number;
     };
     row: Rows["document_versions"];
@@ -1636,6 +1662,8 @@ export interface Verbs {
     arguments: {
       tenant_id?: string | null;
       kind?: string | null;
+      name?: string | null;
+      after_document_id?: string | null;
       max_rows?: number;
     };
     row: Rows["passport_documents"];
@@ -1694,10 +1722,12 @@ export interface Verbs {
   list_snapshots: {
     arguments: {
       tenant_id?: string | null;
+      name?: string | null;
       status?: string | null;
+      after_snapshot_id?: string | null;
       max_rows?: number;
     };
-    row: Rows["snapshots"];
+    row: Rows["snapshot_overview"];
   };
   list_steps: {
     arguments: {
@@ -1985,6 +2015,12 @@ export interface Verbs {
     };
     row: Rows["enqueued_jobs"];
   };
+  request_link_qr: {
+    arguments: {
+      passport_id: string;
+    };
+    row: Rows["enqueued_jobs"];
+  };
   request_rule_tests: {
     arguments: {
       rule_package_version_id: string;
@@ -2149,6 +2185,14 @@ export interface Verbs {
     };
     row: void;
   };
+  set_gtin: {
+    arguments: {
+      passport_id: string;
+      gtin?: string | null;
+      serial?: string | null;
+    };
+    row: Rows["passport_overview"];
+  };
   set_member: {
     arguments: {
       tenant_id?: string | null;
@@ -2162,6 +2206,13 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: void;
+  };
+  set_resolver: {
+    arguments: {
+      tenant_id?: string | null;
+      resolver?: string | null;
+    };
+    row: string;
   };
   settle_and_claim: {
     arguments: {
@@ -2317,6 +2368,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "create_webhook_endpoint",
   "emit_event",
   "enqueue_job",
+  "get_resolver",
   "hold_lane",
   "latency",
   "limit_lane",
@@ -2362,6 +2414,7 @@ export const OF_TENANT: ReadonlySet<string> = new Set<keyof Verbs>([
   "search_chunks",
   "set_member",
   "set_platform_tenant",
+  "set_resolver",
   "summarize_jobs",
   "test_event",
   "throughput",

@@ -17,11 +17,14 @@ class Add(Request):
 
 class List(OfTenant):
     kind = NAME.or_null()
+    name = text(500).or_null()
+    after_document_id = ID.or_null()
     max_rows = ROWS.or_else(50)
 
 
 class Versions(OfTenant):
     passport_document_id = ID.or_null()
+    after_document_version_id = ID.or_null()
     max_rows = ROWS.or_else(50)
 
 

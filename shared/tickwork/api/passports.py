@@ -8,6 +8,8 @@ class Create(ForTenant):
     battery_identifier = text(200, min_length=1)
     category = NAME
     model = text(200).or_else("")
+    gtin = text(14).or_null()
+    serial = text(20).or_null()
 
 
 class List(OfTenant):
@@ -18,6 +20,15 @@ class List(OfTenant):
 
 class OfPassport(Request):
     passport_id = ID
+
+
+class SetGtin(OfPassport):
+    gtin = text(14).or_null()
+    serial = text(20).or_null()
+
+
+class SetResolver(ForTenant):
+    resolver = text(200).or_null()
 
 
 class Compile(OfPassport):
@@ -66,7 +77,11 @@ ROUTES = (
     Route("POST", "passports/versions/{passport_version_id}/exports", "request_export", Export),
     Route("GET", "passports/exports", "list_exports", ListExports, "rows"),
     Route("GET", "passports/status-list", "passport_status_list", ForTenant, "rows"),
+    Route("GET", "passports/resolver", "get_resolver", ForTenant, "value"),
+    Route("PUT", "passports/resolver", "set_resolver", SetResolver, "value"),
     Route("GET", "passports/{passport_id}", "get_passport", OfPassport),
     Route("GET", "passports/{passport_id}/explain", "explain_passport", OfPassport, "value"),
     Route("POST", "passports/{passport_id}/compile", "request_compile", Compile),
+    Route("PUT", "passports/{passport_id}/gtin", "set_gtin", SetGtin),
+    Route("POST", "passports/{passport_id}/link-qr", "request_link_qr", OfPassport),
 )

@@ -22,7 +22,9 @@ class Remove(OfSnapshot):
 
 
 class List(OfTenant):
+    name = text(500).or_null()
     status = NAME.or_null()
+    after_snapshot_id = ID.or_null()
     max_rows = ROWS.or_else(50)
 
 

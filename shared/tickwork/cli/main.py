@@ -35,6 +35,7 @@ from tickwork.cli import (
     new,
     passport_commands,
     passport_inputs,
+    passport_links,
     passport_rules,
     passports,
     pauses,
@@ -61,7 +62,7 @@ RESOURCES = (
 )
 
 # They add their commands to those of `passports`.
-MORE = (passport_inputs, passport_rules, passport_commands)
+MORE = (passport_inputs, passport_rules, passport_commands, passport_links)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 for resource in RESOURCES:

@@ -38,20 +38,23 @@ def version_of(client: Tickwork, given: str) -> Row:
 
 def snapshot_of(client: Tickwork, given: str, name: str = "--snapshot") -> UUID:
     """By its name, or by its id."""
-    return named(client.snapshots.list_snapshots(max_rows=1000), given, name) or id_of(client, given, name, "snapshot")
+    found = only_one(client.snapshots.list_snapshots(name=given, max_rows=2), given, name)
+    return found or id_of(client, given, name, "snapshot")
 
 
 def document_version_of(client: Tickwork, given: str) -> UUID:
     """The latest version of the document of this name, or a version by its id."""
-    documents = client.passport_documents.list_passport_documents(max_rows=1000)
-    if document := named(documents, given, "--document"):
-        versions = client.passport_documents.list_document_versions(passport_document_id=document, max_rows=1000)
-        return UUID(str(max(versions, key=lambda row: int(row["version"]))["id"]))
+    documents = client.passport_documents.list_passport_documents(name=given, max_rows=2)
+    if document := only_one(documents, given, "--document"):
+        versions = client.passport_documents.list_document_versions(passport_document_id=document, max_rows=1)
+        if not versions:
+            hint = "`tickwork passport documents add` adds one."
+            raise InvalidRequest(f"--document: {given!r} has no version yet", hint=hint)
+        return UUID(str(versions[0]["id"]))
     return id_of(client, given, "--document", "document version")
 
 
-def named(rows: list[Row], given: str, name: str) -> UUID | None:
-    found = [row for row in rows if row["name"] == given]
+def only_one(found: list[Row], given: str, name: str) -> UUID | None:
     if len(found) > 1:
         raise InvalidRequest(f"{name}: several are called {given!r}", hint="Give the id of the one you mean.")
     return UUID(str(found[0]["id"])) if found else None

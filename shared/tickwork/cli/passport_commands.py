@@ -24,6 +24,8 @@ Version = Annotated[
 ]
 Wait = Annotated[float, typer.Option(min=0, help="How many seconds to wait for it.")]
 To = Annotated[Path | None, typer.Option("--to", help="The file to write.")]
+Gtin = Annotated[str | None, typer.Option(help="Of the model, by GS1: 14 digits.")]
+Serial = Annotated[str | None, typer.Option(help="Of the battery, by GS1; its link has GTIN and serial number.")]
 Audience = Annotated[str, typer.Option(help="public, legitimate_interest or authorities.")]
 
 
@@ -53,12 +55,14 @@ def create_passport(
     tenant: OfTenant,
     category: Annotated[str, typer.Option(help="ev, lmt, industrial or stationary.")],
     model: Annotated[str, typer.Option(help="Of the battery.")] = "",
+    gtin: Gtin = None,
+    serial: Serial = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Set up the passport of a battery."""
     client = connect.client(database_url)
-    row = client.passports.create_passport(client.tenants.find(tenant), battery, category, model)
+    row = client.passports.create_passport(client.tenants.find(tenant), battery, category, model, gtin, serial)
     if as_json:
         print_json(row)
     else:
@@ -98,24 +102,35 @@ def compile_passport(
 @group.command("show")
 def show_passport(
     version: Version,
-    qr: Annotated[bool, typer.Option(help="With its QR code, for a terminal of 66 columns.")] = True,
+    qr: Annotated[bool, typer.Option(help="With its QR codes, for a terminal of 66 columns.")] = True,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a version of a passport: its status, its hashes, what the public sees of it, and its QR code."""
+    """Show a version of a passport: its status, its hashes, what the public sees of it, and its QR codes."""
     client = connect.client(database_url)
     row = version_of(client, version)
     bundle = client.passports.disclose(row["id"]) if row["signing_key_id"] else None
     if as_json:
         print_json({**row, "public": bundle})
         return
-    for name in ("battery_identifier", "id", "number", "status", "issued_at", "receipt_hash", "signing_key_id"):
+    for name in (
+        "battery_identifier",
+        "id",
+        "number",
+        "status",
+        "issued_at",
+        "receipt_hash",
+        "signing_key_id",
+        "link_qr_payload",
+    ):
         if row[name] is not None:
             print(f"{name:<20} {printable(str(row[name]))}")
     for each in bundle["leaves"] if bundle else []:
         print_attribute(each["leaf"])
-    if qr and row["qr_payload"]:
-        print_qr(row["qr_payload"])
+    for payload, caption in (("qr_payload", "Proof:"), ("link_qr_payload", "Link:")) if qr else ():
+        if row[payload]:
+            print(caption)
+            print_qr(row[payload])
 
 
 def print_attribute(leaf: Row) -> None:

@@ -1,21 +1,25 @@
 """The commands for what passports are compiled from: documents, their facts, and snapshots of facts."""
 
 import json
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
-from tickwork.cli.output import print_json, print_rows
+from tickwork.cli.output import print_json, print_rows, printable
 from tickwork.cli.passport_arguments import document_version_of, snapshot_of
-from tickwork.cli.passport_waiting import finished_job
+from tickwork.cli.passport_waiting import finished_job, read_version
 from tickwork.cli.passports import group
 from tickwork.cli.upload import MAX_BYTES_OVER_HTTP, MAX_FILE_BYTES, check_file
 from tickwork.client import Tickwork
 from tickwork.client.way import Row
 from tickwork.errors import InvalidRequest
+from tickwork.passports.file_types import reading_of
 from tickwork.tools.vault import open_vault
 
 documents = typer.Typer(help="Add documents that facts come from.", rich_markup_mode=None)
@@ -54,7 +58,7 @@ def list_documents(
 
 @documents.command("add")
 def add_document(
-    file: Annotated[Path, typer.Argument(help="JSON, CSV or XLSX.", metavar="FILE")],
+    file: Annotated[Path, typer.Argument(help="JSON, CSV, XLSX, PDF, DOCX or HTML.", metavar="FILE")],
     tenant: OfTenant,
     kind: Annotated[str, typer.Option(help="bom, pcf or dd.")],
     name: Annotated[str | None, typer.Option(help="Adds a version to the document of this name.")] = None,
@@ -66,18 +70,33 @@ def add_document(
     client = connect.client(database_url)
     tenant_id = client.tenants.find(tenant)
     stored = uploaded(client, tenant, file)
-    known = client.passport_documents.list_passport_documents(tenant_id, kind, max_rows=1000)
-    document = next((row for row in known if row["name"] == (name or file.name)), None)
-    if document is None:
-        document = client.passport_documents.create_passport_document(tenant_id, name or file.name, kind)
-    version = client.passport_documents.add_document_version(document["id"], stored["id"])
-    finished_job(client, version["job_id"], wait)
-    rows = client.passport_documents.list_document_versions(passport_document_id=document["id"], max_rows=1000)
-    version = next(row for row in rows if row["id"] == version["id"])
+    name = name or file.name
+    known = client.passport_documents.list_passport_documents(tenant_id, kind, name, max_rows=1)
+    document = known[0] if known else client.passport_documents.create_passport_document(tenant_id, name, kind)
+    version = read_version(client, document["id"], added_version(client, document, stored, wait), wait)
     if as_json:
         print_json(version)
-    else:
-        print(f"{version['id']} is version {version['version']}, {version['status']}, {version['fact_count']} facts.")
+        return
+    print(f"{version['id']} is version {version['version']}, {version['status']}, {version['fact_count']} facts.")
+    if is_extracted(stored):
+        of_it = f"--document {shlex.quote(printable(name))}"
+        print(f"An extraction has read them. Compare `tickwork passport facts {of_it}` with the file, then")
+        print(f"`tickwork passport confirm {of_it}`: no snapshot can be sealed with them before.")
+
+
+def added_version(client: Tickwork, document: Row, stored: Row, wait: float) -> str:
+    """The id of a version; the text of a PDF, DOCX or HTML file is extracted first."""
+    if not is_extracted(stored):
+        version = client.passport_documents.add_document_version(document["id"], stored["id"])
+        finished_job(client, version["job_id"], wait)
+        return str(version["id"])
+    payload = {"document_id": str(stored["id"]), "options": {"passport_document_id": str(document["id"])}}
+    job = client.jobs.enqueue_job(document["tenant_id"], "ingest_document", payload)
+    return str(finished_job(client, job.id, wait).result["document_version_id"])
+
+
+def is_extracted(stored: Row) -> bool:
+    return reading_of(stored["mime_type"]) == "extracted"
 
 
 def uploaded(client: Tickwork, tenant: str, file: Path) -> Row:
@@ -120,13 +139,27 @@ def list_facts(
 
 @group.command("confirm")
 def confirm_facts(
-    facts: Annotated[list[str], typer.Argument(help="As `tickwork passport facts` shows them.", metavar="FACT…")],
+    facts: Annotated[
+        list[str] | None, typer.Argument(help="As `tickwork passport facts` shows them.", metavar="FACT…")
+    ] = None,
+    document: Document = None,
     database_url: DatabaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Confirm facts that an extraction was not sure of, after comparing them with the document."""
-    rows = connect.client(database_url).facts.confirm_facts(facts)
+    if not facts and not document:
+        raise InvalidRequest("nothing to confirm", hint="Name facts, or all of a document with --document.")
+    client = connect.client(database_url)
+    ids = [*(facts or ()), *(unconfirmed(client, document_version_of(client, document)) if document else ())]
+    rows = client.facts.confirm_facts(ids)
     print_json(rows) if as_json else print(f"{len(rows)} facts are confirmed.")
+
+
+def unconfirmed(client: Tickwork, document_version_id: UUID) -> Iterator[str]:
+    last = None
+    while page := client.facts.list_facts(None, document_version_id, after_fact_id=last, max_rows=1000):
+        yield from (str(row["id"]) for row in page if row["confidence"] is not None and not row["confirmed_at"])
+        last = page[-1]["id"]
 
 
 @snapshots.command("list")

@@ -19,6 +19,23 @@ def finished_job(client: Tickwork, job_id: UUID | str, seconds: float) -> Job:
     raise InvalidRequest(f"{job.type} {job.status}: {job.error_code} {job.error_message}", hint=hint)
 
 
+def read_version(client: Tickwork, passport_document_id: UUID | str, version_id: str, seconds: float) -> Row:
+    """The version of a document once its facts have been taken. Raises if it was rejected."""
+    give_up_at = time.monotonic() + seconds
+    while True:
+        versions = client.passport_documents.list_document_versions(
+            passport_document_id=passport_document_id, max_rows=1000
+        )
+        version = next(row for row in versions if str(row["id"]) == version_id)
+        if version["status"] == "rejected":
+            raise InvalidRequest(f"the document is rejected: {version['error_code']} {version['error_message']}")
+        if version["status"] != "uploaded":
+            return version
+        if time.monotonic() > give_up_at:
+            raise InvalidRequest(f"its facts have not been taken after {seconds:.0f} s", hint="Is a worker running?")
+        time.sleep(LOOK_SECONDS)
+
+
 def signed_version(client: Tickwork, passport_id: UUID | str, version_id: str, seconds: float) -> Row:
     """The version once it is signed and has its QR code."""
     give_up_at = time.monotonic() + seconds

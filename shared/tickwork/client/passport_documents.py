@@ -17,9 +17,15 @@ class PassportDocuments:
         return row
 
     def list_passport_documents(
-        self, tenant_id: UUID | str | None = None, kind: str | None = None, max_rows: int = 50
+        self,
+        tenant_id: UUID | str | None = None,
+        kind: str | None = None,
+        name: str | None = None,
+        after_document_id: UUID | str | None = None,
+        max_rows: int = 50,
     ) -> list[Row]:
-        given = {"tenant_id": tenant_id, "kind": kind, "max_rows": max_rows}
+        """The newest first; for the next page, pass the last id as after_document_id."""
+        given = {key: value for key, value in locals().items() if key != "self"}
         return self._way.rows("list_passport_documents", given)
 
     def add_document_version(
@@ -34,7 +40,9 @@ class PassportDocuments:
         self,
         tenant_id: UUID | str | None = None,
         passport_document_id: UUID | str | None = None,
+        after_document_version_id: UUID | str | None = None,
         max_rows: int = 50,
     ) -> list[Row]:
+        """The newest first; for the next page, pass the last id as after_document_version_id."""
         given = {name: value for name, value in locals().items() if name != "self"}
         return self._way.rows("list_document_versions", given)

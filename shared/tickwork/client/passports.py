@@ -14,7 +14,13 @@ class Passports:
         self._way = way
 
     def create_passport(
-        self, tenant_id: UUID | str | None, battery_identifier: str, category: str, model: str = ""
+        self,
+        tenant_id: UUID | str | None,
+        battery_identifier: str,
+        category: str,
+        model: str = "",
+        gtin: str | None = None,
+        serial: str | None = None,
     ) -> Row:
         given = {name: value for name, value in locals().items() if name != "self"}
         (row,) = self._way.rows("create_passport", given, repeatable=False)
@@ -55,6 +61,27 @@ class Passports:
         """The job that compiles it; with the same time again, the same job."""
         given = {name: value for name, value in locals().items() if name != "self"}
         (row,) = self._way.rows("request_compile", given, repeatable=issued_at is not None)
+        return row
+
+    def set_resolver(self, tenant_id: UUID | str | None, resolver: str | None = None) -> str | None:
+        """The host that links lead to; None removes it."""
+        (row,) = self._way.rows("set_resolver", {"tenant_id": tenant_id, "resolver": resolver})
+        host: str | None = row["set_resolver"]
+        return host
+
+    def get_resolver(self, tenant_id: UUID | str | None) -> str | None:
+        (row,) = self._way.rows("get_resolver", {"tenant_id": tenant_id})
+        host: str | None = row["get_resolver"]
+        return host
+
+    def set_gtin(self, passport_id: UUID | str, gtin: str | None = None, serial: str | None = None) -> Row:
+        given = {"passport_id": passport_id, "gtin": gtin, "serial": serial}
+        (row,) = self._way.rows("set_gtin", given)
+        return row
+
+    def request_link_qr(self, passport_id: UUID | str) -> Row:
+        """The job that makes the QR code of the link."""
+        (row,) = self._way.rows("request_link_qr", {"passport_id": passport_id})
         return row
 
     def activate_passport(self, passport_version_id: UUID | str) -> Row:

@@ -16,9 +16,15 @@ class Snapshots:
         return row
 
     def list_snapshots(
-        self, tenant_id: UUID | str | None = None, status: str | None = None, max_rows: int = 50
+        self,
+        tenant_id: UUID | str | None = None,
+        name: str | None = None,
+        status: str | None = None,
+        after_snapshot_id: UUID | str | None = None,
+        max_rows: int = 50,
     ) -> list[Row]:
-        given = {"tenant_id": tenant_id, "status": status, "max_rows": max_rows}
+        """Without their bytes, the newest first; for the next page, pass the last id as after_snapshot_id."""
+        given = {key: value for key, value in locals().items() if key != "self"}
         return self._way.rows("list_snapshots", given)
 
     def add_snapshot_items(

@@ -15,6 +15,8 @@ def create_passport(view: "View") -> Redirect:
         battery_identifier=view.typed("battery_identifier", ""),
         category=view.typed("category", ""),
         model=view.typed("model", ""),
+        gtin=view.typed("gtin"),
+        serial=view.typed("serial"),
     )
     return Redirect(view.url(f"/passports/{created['id']}"), view.say("The passport was created."))
 

@@ -15,7 +15,8 @@ VERSIONS_SHOWN = 20
 ATTRIBUTES_SHOWN = 500
 EXPORTS_SHOWN = 50
 EXPORTED = (
-    *("id", "battery_identifier", "model", "category", "active_version_id", "active_number", "activated_at"),
+    *("id", "battery_identifier", "model", "category", "gtin", "serial", "link_qr_payload"),
+    *("active_version_id", "active_number", "activated_at"),
     *("latest_version_id", "latest_number", "latest_status", "latest_issued_at", "created_at"),
 )
 # There are no verbs for these: row-level security decides what is seen.
@@ -32,6 +33,12 @@ VERSIONS = """
     where overview.passport_id = %(passport_id)s
     order by overview.number desc
     limit %(limit)s
+"""
+LINK = """
+    select link_qr_payload as text, translate(encode(link_qr_png, 'base64'), E'\\n', '') as image
+    from public.passports
+    where id = %(passport_id)s
+      and link_qr_payload is not null
 """
 # As json, which keeps numbers as they were hashed.
 ATTRIBUTES = """
@@ -90,6 +97,7 @@ def passport_page(view: "View", passport_id: str) -> Shown:
     return view.show(
         "passport.html",
         passport=passport,
+        links=view.select(LINK, {"passport_id": passport["id"]}),
         explained=view.value("explain_passport", passport_id=passport["id"]),
         versions=versions[:VERSIONS_SHOWN],
         has_older=len(versions) > VERSIONS_SHOWN,

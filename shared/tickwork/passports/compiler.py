@@ -154,6 +154,9 @@ def receipt_of(
     return Receipt(
         passport_id=str(inputs.passport_id),
         passport_version_id=str(version_id),
+        battery_identifier=inputs.battery_identifier,
+        model=inputs.model,
+        category=inputs.category,
         issuer=inputs.issuer,
         snapshot_id=str(inputs.snapshot_id),
         snapshot_hash=snapshot_hash.hex(),
@@ -162,7 +165,6 @@ def receipt_of(
         rules_hash=inputs.rules.hash.hex(),
         rule_tests=inputs.rule_tests,
         payload_hash=sha256(payload).hexdigest(),
-        payload_size=len(payload),
         proof_root_hash=root.hex(),
         leaf_count=leaf_count,
         salt_commitment=commitment_to(inputs.salt_key).hex(),

@@ -15,7 +15,8 @@ UUID_TEXT = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 HASH_TEXT = "[A-Z2-7]{51}[AQ]"
 TEXT = re.compile(rf"BPC1\|pv=({UUID_TEXT})\|ph=({HASH_TEXT})\|pr=({HASH_TEXT})\|rh=({HASH_TEXT})", re.ASCII)
 HOST = re.compile(r"(?=.{1,200}\Z)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+", re.ASCII)
-SERIAL = re.compile("[0-9A-Za-z._-]{1,20}", re.ASCII)
+# Browsers would take one or two dots for a folder.
+SERIAL = re.compile(r"(?!\.{1,2}\Z)[0-9A-Za-z._-]{1,20}", re.ASCII)
 
 
 class QrRefused(ValueError):
@@ -62,10 +63,6 @@ def link(resolver: str, gtin: str, serial: str) -> str:
     if not SERIAL.fullmatch(serial):
         raise QrRefused(f"serial: {serial!r} must be 1 to 20 letters, digits, dots, hyphens and underscores")
     return f"https://{resolver}/01/{gtin}/21/{serial}"
-
-
-def link_png(resolver: str, gtin: str, serial: str) -> bytes:
-    return png(link(resolver, gtin, serial))
 
 
 def is_gtin(text: str) -> bool:

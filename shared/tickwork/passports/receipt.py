@@ -8,6 +8,8 @@ from typing import Self
 from tickwork.passports.canonical import Json, canonical
 
 TYPE = "BPC-RECEIPT-1"
+# What the payload says as well: both must say the same.
+SHARED = ("passport_id", "battery_identifier", "model", "category", "issued_at")
 METHODS = {"canonicalization": "RFC8785", "hash": "SHA-256", "merkle": "RFC9162"}
 
 
@@ -29,11 +31,14 @@ class Receipt:
     """Hashes in lower-case hex; ids and times as text. The signing key is not in it, since it is chosen later.
 
     `snapshot_hash` is the HMAC-SHA-256 of the hash of the snapshot by the salt in the payload: a receipt is for
-    everybody, and whoever knows all facts but one could guess that one.
+    everybody, and whoever knows all facts but one could guess that one. The size of the payload is not in it either.
     """
 
     passport_id: str
     passport_version_id: str
+    battery_identifier: str
+    model: str
+    category: str
     issuer: str
     snapshot_id: str
     snapshot_hash: str
@@ -42,7 +47,6 @@ class Receipt:
     rules_hash: str
     rule_tests: RuleTests | None
     payload_hash: str
-    payload_size: int
     proof_root_hash: str
     leaf_count: int
     salt_commitment: str

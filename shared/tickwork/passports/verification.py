@@ -13,7 +13,7 @@ from tickwork.passports.canonical import Json, canonical
 from tickwork.passports.exports.view import SEES, Audience
 from tickwork.passports.packages import BUNDLE, FileRefused
 from tickwork.passports.qr import PassportQr
-from tickwork.passports.receipt import Receipt, ReceiptRefused
+from tickwork.passports.receipt import SHARED, Receipt, ReceiptRefused
 from tickwork.passports.signatures import key_id, verifies
 from tickwork.passports.status_list import StatusList
 from tickwork.passports.tree import ProofRefused, root, root_from_proof
@@ -109,18 +109,18 @@ class _File:
         self.receipt_hash = hashlib.sha256(canonical(self.document["receipt"])).digest()
         # Last: the other checks need one that has been read.
         self.receipt = receipt
-        return f"issued by {receipt.issuer or 'nobody'} at {receipt.issued_at}"
+        return f"battery {receipt.battery_identifier}, issued by {receipt.issuer or 'nobody'} at {receipt.issued_at}"
 
     def check_payload(self) -> str:
         payload, receipt = self.document["payload"], self._receipt
-        data = canonical(payload)
-        if hashlib.sha256(data).hexdigest() != receipt.payload_hash or len(data) != receipt.payload_size:
+        if hashlib.sha256(canonical(payload)).hexdigest() != receipt.payload_hash:
             raise Failed("the payload is not the one of the receipt")
         if payload["type"] != "BPC-PAYLOAD-1":
             raise Failed("the payload is of another type")
-        if (payload["passport_id"], payload["issued_at"]) != (receipt.passport_id, receipt.issued_at):
-            raise Failed("the payload belongs to another passport or time")
-        return f"{len(payload['attributes'])} attributes of battery {payload['battery_identifier']}"
+        for name in SHARED:
+            if payload[name] != getattr(receipt, name):
+                raise Failed(f"{name} of the payload is not that of the receipt")
+        return f"{len(payload['attributes'])} attributes"
 
     def check_proof(self) -> str:
         proof, receipt = self.document["proof"], self._receipt
@@ -201,7 +201,7 @@ class _File:
         wanted = (receipt.passport_version_id, receipt.payload_hash, receipt.proof_root_hash, self.receipt_hash)
         if found != wanted:
             raise Failed("the QR code is that of another passport version")
-        return "the QR code has the hashes of the receipt; compare the battery identifier yourself"
+        return f"the QR code has the hashes of the receipt; it belongs on battery {receipt.battery_identifier} only"
 
     @property
     def _receipt(self) -> Receipt:

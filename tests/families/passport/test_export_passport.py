@@ -15,6 +15,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.passports.exports.sample import KEY, SECRET, sample
+from tests.passports.exports.test_pdf import LINK, codes_of
 from tests.world import World
 from tickwork.families.passport import export_passport as module
 from tickwork.families.passport.export_passport import EXPORT_PASSPORT
@@ -124,12 +125,15 @@ def test_a_public_pdf_proves_what_it_shows(maker: Maker) -> None:
     assert verifies(KEY.public, sha256(attached["receipt.json"][0]).digest(), attached["signature.bin"][0])
 
 
-def test_the_pdf_of_the_owner_has_the_payload(maker: Maker) -> None:
+def test_the_pdf_of_the_owner_has_the_payload_and_the_link_of_the_battery(maker: Maker) -> None:
+    maker.world.run("update passports set link_qr_payload = %s, link_qr_png = 'png'", LINK)
+
     content = maker.file(maker.export("pdf", audience="owner"))
 
     attached = pypdf.PdfReader(io.BytesIO(content)).attachments
     assert attached["payload.json"] == [sample().payload]
     assert json.loads(attached["passport.json"][0])["type"] == "BPC-PACKAGE-1"
+    assert codes_of(content)[1:] == [LINK]
 
 
 def test_json_ld_is_a_signed_credential(maker: Maker) -> None:

@@ -1,13 +1,17 @@
-"""generate_qr: the code of a signed version, made once and read by foreign readers."""
+"""generate_qr: the code of a signed version, made once and read by foreign readers; and the link of its battery."""
 
 from uuid import UUID, uuid4
 
 import cv2
 import numpy as np
 import pytest
+import zxingcpp
 
+from tests.passports.test_qr import GTIN, HOST, PRINTED, SERIAL, pixels
 from tests.world import World
+from tests.world.passports import FACTS, ISSUED_AT, RULES, attribute
 from tests.world.signing import DRAWING, Signer
+from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Job
 from tickwork.passports import qr
 
@@ -58,3 +62,66 @@ def test_a_text_that_does_not_fit_is_refused_by_name(signer: Signer, monkeypatch
     (job,) = signer.jobs("generate_qr")
 
     assert (job.status, job.error_code) == ("failed", "QR_ENCODE_FAILED")
+
+
+def linked(signer: Signer) -> UUID:
+    """The passport of a battery with a GTIN, whose tenant has a resolver."""
+    world = signer.world
+    world.member_of(signer.tenant, role="admin").execute("select set_resolver(%s, %s)", [signer.tenant, HOST])
+    id: UUID = world.value(
+        "select id from create_passport(%s, 'ZW-1', 'ev', gtin => %s, serial => %s)", signer.tenant, GTIN, SERIAL
+    )
+    return id
+
+
+def compiled(signer: Signer, passport: UUID) -> UUID:
+    job = signer.compile(passport, signer.snapshot(), signer.rules())
+    signer.finish()
+    return UUID(job.result["passport_version_id"])
+
+
+def scanned(png: bytes) -> str:
+    """As it is printed."""
+    (code,) = zxingcpp.read_barcodes(pixels(png, PRINTED))
+    return code.text
+
+
+def test_the_link_is_made_with_the_proof_and_again_for_another_resolver(signer: Signer) -> None:
+    passport = linked(signer)
+    version = compiled(signer, passport)
+    proof, world = signer.row(version), signer.world
+    codes = "select link_qr_payload, link_qr_png from passports"
+    first = world.row(codes)
+
+    admin = world.member_of(signer.tenant, role="admin")
+    admin.execute("select set_resolver(%s, 'id.new.example')", [signer.tenant])
+    meanwhile = world.row(codes)
+    admin.execute("select request_link_qr(%s)", [passport])
+    signer.work("passport", DRAWING)
+    second = world.row(codes)
+
+    assert scanned(proof["qr_png"]) == proof["qr_payload"]
+    assert scanned(first["link_qr_png"]) == first["link_qr_payload"] == f"https://{HOST}/01/{GTIN}/21/{SERIAL}"
+    assert meanwhile == {"link_qr_payload": None, "link_qr_png": None}
+    assert scanned(second["link_qr_png"]) == f"https://id.new.example/01/{GTIN}/21/{SERIAL}"
+    shown = world.row("select * from get_passport(%s)", passport)
+    listed = world.row("select * from list_passport_versions(passport_id => %s)", passport)
+    assert shown["link_qr_payload"] == listed["link_qr_payload"] == second["link_qr_payload"]
+    assert signer.row(version) == proof
+
+
+def test_no_payload_and_no_fact_leads_a_link_to_a_foreign_host(signer: Signer) -> None:
+    """A resolver, a GTIN and a serial number that are facts or fields of a job are none."""
+    said = {"resolver": "evil.example", "gtin": "04006381333931", "serial": "evil"}
+    paths = [{"path": f"link.{name}", "access": "public", "schema": {"type": "string"}} for name in said]
+    facts = [*FACTS, *(attribute(f"link.{name}", value) for name, value in said.items())]
+    rules = signer.rules({**RULES, "attributes": [*RULES["attributes"], *paths]})
+    job = signer.compile(linked(signer), signer.snapshot(facts), rules, ISSUED_AT)
+    signer.finish()
+    version = job.result["passport_version_id"]
+
+    with pytest.raises(InvalidRequest, match="payload: unknown field"):
+        signer.world.job("generate_qr", signer.tenant, payload={"passport_version_id": version, **said})
+
+    assert b"evil.example" in signer.row(UUID(version))["payload_canonical"]
+    assert signer.world.value("select link_qr_payload from passports") == f"https://{HOST}/01/{GTIN}/21/{SERIAL}"

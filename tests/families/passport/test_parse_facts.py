@@ -221,3 +221,26 @@ def test_facts_are_listed_page_by_page(maker: BatteryMaker) -> None:
 
     assert {first["fact_key"], second["fact_key"]} == {"Lithium", "Nickel"}
     assert facts.list_facts(maker.tenant, after_fact_id=second["id"]) == []
+
+
+def test_lists_are_read_by_name_and_page_by_page(maker: BatteryMaker) -> None:
+    for number in range(3):
+        maker.world.value("select id from create_passport_document(%s, %s, 'bom')", maker.tenant, f"d{number}")
+        maker.world.value("select id from create_snapshot(%s, %s)", maker.tenant, f"s{number}")
+        maker.upload("a.csv", f"name,mass,unit\nLithium,{number},kg\n")
+    service = maker.world.service
+
+    for rows, after in (
+        (service.passport_documents.list_passport_documents, "after_document_id"),
+        (service.passport_documents.list_document_versions, "after_document_version_id"),
+        (service.snapshots.list_snapshots, "after_snapshot_id"),
+    ):
+        whole: list[dict[str, Any]] = rows(maker.tenant)
+        pages: list[dict[str, Any]] = []
+        while page := rows(maker.tenant, max_rows=2, **{after: pages[-1]["id"] if pages else None}):
+            pages += page
+        assert pages == whole
+        assert len(whole) >= 3
+    assert [row["name"] for row in service.passport_documents.list_passport_documents(name="d1")] == ["d1"]
+    assert [row["name"] for row in service.snapshots.list_snapshots(name="s2")] == ["s2"]
+    assert "snapshot_canonical" not in service.snapshots.list_snapshots()[0]

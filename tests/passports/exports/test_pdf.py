@@ -11,11 +11,12 @@ from pypdf.generic import StreamObject
 
 from tests.passports.exports.sample import ATTRIBUTES, SECRET, Sample, evidence_of, sample
 from tickwork.passports.exports import typesetting
-from tickwork.passports.exports.pdf import File, pdf, printable
+from tickwork.passports.exports.pdf import Codes, File, pdf, printable
 from tickwork.passports.exports.typesetting import NotTypeset, TemplateMissing, TooDemanding, run_typst
 from tickwork.passports.exports.view import view_of
 
 QR_TEXT = f"BPC1|pv={'0' * 36}|ph={'A' * 52}|pr={'B' * 51}A|rh={'C' * 51}Q"
+LINK = "https://id.example.com/01/09506000134352/21/BAT-2027_0001"
 HOSTILE = [
     "#panic()",
     '") #read("/etc/passwd")',
@@ -33,11 +34,11 @@ def files_of(version: Sample) -> list[File]:
     ]
 
 
-def exported(audience: Any = "public", **changes: Any) -> bytes:
+def exported(audience: Any = "public", link: str | None = None, **changes: Any) -> bytes:
     version = sample(**changes)
     payload = [File("payload.json", version.payload.decode(), "application/json", "All of it")]
     files = [*files_of(version), *(payload if audience == "owner" else [])]
-    return pdf(view_of(version.payload, version.receipt, audience), QR_TEXT, files)
+    return pdf(view_of(version.payload, version.receipt, audience), Codes(QR_TEXT, link), files)
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +100,25 @@ def test_restricted_values_are_nowhere_in_a_public_file(public: bytes) -> None:
         assert part not in all_of(public)
 
 
+def codes_of(content: bytes) -> list[str]:
+    """As they are read from the first page when it is printed, from left to right."""
+    with pypdfium2.PdfDocument(content) as document:
+        codes = zxingcpp.read_barcodes(document[0].render(scale=300 / 72).to_numpy())
+    return [code.text for code in sorted(codes, key=lambda code: code.position.top_left.x)]
+
+
 def test_the_qr_code_can_be_read_from_the_printed_page(public: bytes) -> None:
-    with pypdfium2.PdfDocument(public) as document:
-        picture = document[0].render(scale=300 / 72).to_numpy()
+    assert codes_of(public) == [QR_TEXT]
+    assert "Proof:" not in text_of(public)
 
-    (code,) = zxingcpp.read_barcodes(picture)
 
-    assert code.text == QR_TEXT
+def test_a_link_is_beside_the_proof_and_the_page_says_which_is_which() -> None:
+    content = exported(link=LINK)
+
+    assert codes_of(content) == [QR_TEXT, LINK]
+    text = " ".join(text_of(content).split())
+    assert "Proof: verifies this passport" in text
+    assert "Link: opens its web page" in text
 
 
 def test_hostile_texts_are_printed_and_nothing_else() -> None:
@@ -133,7 +146,7 @@ def test_an_unknown_template_is_missing() -> None:
     version = sample()
 
     with pytest.raises(TemplateMissing, match="standard"):
-        pdf(view_of(version.payload, version.receipt, "public"), QR_TEXT, [], "../standard")
+        pdf(view_of(version.payload, version.receipt, "public"), Codes(QR_TEXT), [], "../standard")
 
 
 @pytest.mark.parametrize("source", ['#read("/etc/passwd")', '#import "@preview/cetz:0.3.4"', "#panic()"])

@@ -1,6 +1,9 @@
 """The rules that every tenant has pass their tests, and the migration holds exactly these."""
 
+from datetime import date
 from pathlib import Path
+
+import pytest
 
 from make_rules import NAME, SEED, migration
 from tickwork.passports.rules.default import default_rules, default_tests
@@ -21,12 +24,24 @@ def test_the_migration_holds_these_rules_and_what_their_tests_gave() -> None:
     assert (MIGRATIONS / NAME).read_text() == migration()
 
 
-def test_every_category_has_its_duties() -> None:
-    rules = read_rules(default_rules())
-    day = max(each.since for rule in rules.attributes for each in rule.source.duty if each.since)
-    counts = {
-        category: [list(rules.duties(category, day).values()).count(duty) for duty in ("mandatory", "withheld")]
-        for category in ("ev", "lmt", "industrial", "stationary")
-    }
+# By the day from which they count: how many attributes are mandatory for ev, lmt, industrial and stationary batteries.
+MANDATORY = {
+    "2027-02-17": (0, 0, 0, 0),
+    "2027-02-18": (66, 70, 61, 72),
+    # Due diligence for everybody; carbon footprint classes for industrial batteries.
+    "2027-08-18": (67, 71, 64, 75),
+    # Recycled nickel, cobalt and lithium; carbon footprints of light means of transport, and their classes in 2030.
+    "2028-08-18": (73, 73, 70, 81),
+    "2030-02-18": (73, 75, 70, 81),
+    "2033-08-18": (73, 81, 70, 81),
+}
 
-    assert counts == {"ev": [69, 2], "lmt": [65, 3], "industrial": [80, 3], "stationary": [78, 3]}
+
+@pytest.mark.parametrize("day", MANDATORY)
+def test_duties_begin_on_the_days_of_the_regulation(day: str) -> None:
+    rules = read_rules(default_rules())
+
+    duties = [rules.duties(each, date.fromisoformat(day)) for each in ("ev", "lmt", "industrial", "stationary")]
+
+    assert tuple(list(each.values()).count("mandatory") for each in duties) == MANDATORY[day]
+    assert [list(each.values()).count("withheld") for each in duties] == [2, 3, 3, 3]

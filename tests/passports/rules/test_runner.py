@@ -130,4 +130,4 @@ def test_rules_that_say_nothing_have_too_few_cases() -> None:
 
 GOLDEN_DRAWS = [409, 836, 598, 597, 959, 578, 424, 835]
 GOLDEN_WORD = "w87bf5c4f"
-GOLDEN_CASES = "f97d921e1e8c0ef524e45cc6b4f038057a134b86d1cb55a68238b7ee10891250"
+GOLDEN_CASES = "dffe255072ffdf59c3de9f84620ba47857626471ad3ef129e85d7302f16c0071"

@@ -1,6 +1,8 @@
 """What a compilation is made from, read and checked in one transaction that holds the passport."""
 
+import json
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -74,7 +76,7 @@ def published_rules(connection: Connection, rule_package_version_id: UUID, issue
     if row["valid_from"] and row["valid_from"] > issued_at.astimezone(UTC).date():
         raise Permanent(f"The rules are valid from {row['valid_from']}", code="RULE_PKG_NOT_PUBLISHED")
     try:
-        rules = read_rules(row["dsl_source"])
+        rules = rules_of(row["dsl_source"])
     except RulesRefused as error:
         raise Permanent(f"The rules cannot be read: {error}", code="COMPILE_ERROR") from None
     if rules.hash != row["rules_hash"]:
@@ -82,9 +84,20 @@ def published_rules(connection: Connection, rule_package_version_id: UUID, issue
     return row, rules
 
 
+@lru_cache(maxsize=8)
+def rules_of(source: str) -> Rules:
+    """By their text: whatever is changed in it is read anew."""
+    return read_rules(json.loads(source))
+
+
 RULES = """
     select
-      rule_package_versions.*,
+      rule_package_versions.id,
+      rule_package_versions.version,
+      rule_package_versions.status,
+      rule_package_versions.valid_from,
+      rule_package_versions.rules_hash,
+      rule_package_versions.dsl_source::text as dsl_source,
       rule_packages.name as package
     from public.rule_package_versions
     join public.rule_packages on rule_packages.id = rule_package_versions.rule_package_id

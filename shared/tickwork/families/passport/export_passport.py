@@ -75,9 +75,10 @@ def read_version(passport_version_id: UUID, connection: Connection) -> dict[str,
 FIND_VERSION = """
     select
       passport_id, status, payload_canonical, proof_canonical, receipt_canonical, signature, signing_key_id,
-      signing_key_public, credential_proof
+      signing_key_public, credential_proof, link_qr_payload
     from public.passport_versions
-    where id = %s
+    join public.passports on passports.id = passport_versions.passport_id
+    where passport_versions.id = %s
 """
 
 
@@ -99,7 +100,10 @@ def written(version: Mapping[str, Any], payload: Payload) -> bytes:
     )
     try:
         content = export(
-            signed, version["credential_proof"], Wanted(payload.format, payload.template, payload.audience)
+            signed,
+            version["credential_proof"],
+            Wanted(payload.format, payload.template, payload.audience),
+            version["link_qr_payload"],
         )
     except TemplateMissing as missing:
         raise Permanent(f"There is no such template. {missing}", code="TEMPLATE_MISSING") from None

@@ -1,4 +1,4 @@
-"""generate_qr: makes the QR code of a signed passport version."""
+"""generate_qr: makes the QR code of a signed passport version, and that of the link where its tenant has a resolver."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from tickwork.errors import Permanent
 from tickwork.jobs.connection import Connection
 from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
-from tickwork.passports.qr import PassportQr, QrRefused
+from tickwork.passports.qr import PassportQr, QrRefused, link, png
 
 
 class Payload(BaseModel):
@@ -26,15 +26,18 @@ class Result(BaseModel):
 
 def generate_qr(payload: Payload, tools: Tools) -> Done:
     version = tools.under_lease(partial(read_version, payload.passport_version_id))
+    draw_link = partial(store_link, version["passport_id"])
     if version["qr_payload"] is not None:
-        return Done(Result(passport_version_id=version["id"], qr_payload=version["qr_payload"]))
+        result = Result(passport_version_id=version["id"], qr_payload=version["qr_payload"])
+        return Done(result, writes=[draw_link])
     code = PassportQr(version["id"], version["payload_hash"], version["proof_root_hash"], version["receipt_hash"])
     try:
-        text, png = code.text, code.png()
+        text, picture = code.text, code.png()
     except QrRefused as error:
         raise Permanent(str(error), code="QR_ENCODE_FAILED") from None
     return Done(
-        Result(passport_version_id=version["id"], qr_payload=text), writes=[partial(store, version["id"], text, png)]
+        Result(passport_version_id=version["id"], qr_payload=text),
+        writes=[partial(store, version["id"], text, picture), draw_link],
     )
 
 
@@ -51,18 +54,32 @@ def read_version(passport_version_id: UUID, connection: Connection) -> dict[str,
 
 
 READ = """
-    select id, status, payload_hash, proof_root_hash, receipt_hash, qr_payload
+    select id, passport_id, status, payload_hash, proof_root_hash, receipt_hash, qr_payload
     from public.passport_versions
     where id = %s
 """
 
 
-def store(passport_version_id: UUID, text: str, png: bytes, connection: Connection) -> None:
+def store(passport_version_id: UUID, text: str, picture: bytes, connection: Connection) -> None:
     """If another job was faster, it has stored the same text."""
     connection.execute(
         "update public.passport_versions set qr_payload = %s, qr_png = %s where id = %s and qr_payload is null",
-        [text, png, passport_version_id],
+        [text, picture, passport_version_id],
     )
+
+
+def store_link(passport_id: UUID, connection: Connection) -> None:
+    """Draws while it holds what the link is made of: a change waits, and then deletes what is stored here."""
+    (host,) = connection.execute("select tickwork.held_resolver() as resolver").fetchall()
+    (battery,) = connection.execute(
+        "select gtin, serial from public.passports where id = %s for no key update", [passport_id]
+    ).fetchall()
+    if host["resolver"] and battery["gtin"] and battery["serial"]:
+        text = link(host["resolver"], battery["gtin"], battery["serial"])
+        connection.execute(
+            "update public.passports set link_qr_payload = %s, link_qr_png = %s where id = %s",
+            [text, png(text), passport_id],
+        )
 
 
 GENERATE_QR: Handler[Payload] = Handler(Payload, generate_qr, Result)

@@ -9,7 +9,7 @@ from uuid import UUID
 from tickwork.passports.canonical import Json
 from tickwork.passports.exports.evidence import Signed, evidence
 from tickwork.passports.exports.json_ld import json_ld
-from tickwork.passports.exports.pdf import File, pdf
+from tickwork.passports.exports.pdf import Codes, File, pdf
 from tickwork.passports.exports.typesetting import TemplateMissing
 from tickwork.passports.exports.view import Audience, View, view_of
 from tickwork.passports.exports.xml import xml
@@ -37,8 +37,10 @@ class Wanted:
     audience: Audience
 
 
-def export(version: Signed, credential_proof: Mapping[str, Json] | None, wanted: Wanted) -> bytes:
-    """The same bytes for the same version. Raises TemplateMissing, TooDemanding or NoCredential."""
+def export(
+    version: Signed, credential_proof: Mapping[str, Json] | None, wanted: Wanted, link: str | None = None
+) -> bytes:
+    """The same bytes for the same version and link. Raises TemplateMissing, TooDemanding or NoCredential."""
     if wanted.format != "pdf" and wanted.template != STANDARD:
         raise TemplateMissing(f"{wanted.template}: {wanted.format} has only the template {STANDARD}")
     match wanted.format:
@@ -51,7 +53,8 @@ def export(version: Signed, credential_proof: Mapping[str, Json] | None, wanted:
             return xml(view, evidence(version, wanted.audience))
         case "pdf":
             view = view_of(version.payload, version.receipt, wanted.audience)
-            return pdf(view, qr_text(version, view), files(version, wanted.audience), wanted.template)
+            codes = Codes(proof=qr_text(version, view), link=link)
+            return pdf(view, codes, files(version, wanted.audience), wanted.template)
         case _:
             assert_never(wanted.format)
 

@@ -51,12 +51,20 @@ class File:
     relationship: Literal["data", "source", "alternative", "supplement"] = "data"
 
 
-def pdf(view: View, qr_text: str, files: Sequence[File], template: str = "standard") -> bytes:
+@dataclass(frozen=True)
+class Codes:
+    """The texts of the QR codes: the proof, and the link of the battery if it has one."""
+
+    proof: str
+    link: str | None = None
+
+
+def pdf(view: View, codes: Codes, files: Sequence[File], template: str = "standard") -> bytes:
     """The same bytes for the same input. Raises TemplateMissing, or TooDemanding."""
-    return typeset(template, canonical(content(view, qr_text, files)), view.issued_at)
+    return typeset(template, canonical(content(view, codes, files)), view.issued_at)
 
 
-def content(view: View, qr_text: str, files: Sequence[File]) -> dict[str, Json]:
+def content(view: View, codes: Codes, files: Sequence[File]) -> dict[str, Json]:
     """What the template prints."""
     return {
         "title": printable(f"Battery passport {view.battery_identifier}"),
@@ -64,8 +72,7 @@ def content(view: View, qr_text: str, files: Sequence[File]) -> dict[str, Json]:
         "footer": f"Version {view.passport_version_id}",
         "heading": [[label, printable(text)] for label, text in heading(view)],
         "note": note(view, files),
-        "qr": svg(qr_text),
-        "qr_text": qr_text,
+        "codes": [code(*each) for each in captioned(codes)],
         "groups": groups(view.attributes),
         "files": [attached(each) for each in files],
     }
@@ -130,6 +137,17 @@ def words_of(value: Json, inside: bool = False) -> str:
 def printable(text: str) -> str:
     shown = NOT_PRINTABLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
     return LONG_WORD.sub(rf"\1{BREAK}", shown)
+
+
+def captioned(codes: Codes) -> list[tuple[str, str]]:
+    """A proof alone needs no caption."""
+    if codes.link is None:
+        return [(codes.proof, "")]
+    return [(codes.proof, "Proof: verifies this passport"), (codes.link, "Link: opens its web page")]
+
+
+def code(text: str, caption: str) -> dict[str, Json]:
+    return {"picture": svg(text), "text": text, "caption": caption}
 
 
 def svg(qr_text: str) -> str:

@@ -53,13 +53,13 @@ def view_of(payload: bytes, receipt: bytes, audience: Audience) -> View:
     stated: Any = read_canonical(receipt)
     return View(
         audience=audience,
-        passport_id=content["passport_id"],
+        passport_id=stated["passport_id"],
         passport_version_id=stated["passport_version_id"],
-        battery_identifier=content["battery_identifier"],
-        model=content["model"],
-        category=content["category"],
+        battery_identifier=stated["battery_identifier"],
+        model=stated["model"],
+        category=stated["category"],
         issuer=stated["issuer"],
-        issued_at=content["issued_at"],
+        issued_at=stated["issued_at"],
         receipt_hash=hashlib.sha256(receipt).hexdigest(),
         proof_root_hash=stated["proof_root_hash"],
         leaf_count=stated["leaf_count"],

@@ -16,7 +16,7 @@ from tickwork.passports.rules.rules import ATTRIBUTE, AttributeRule, Rules
 
 CATEGORIES: tuple[str, ...] = get_args(Category)
 # After every duty of today's law has begun.
-USUAL_DAY = date(2030, 1, 1)
+USUAL_DAY = date(2034, 1, 1)
 
 
 @dataclass(frozen=True)

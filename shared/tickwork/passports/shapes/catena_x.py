@@ -4,16 +4,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from tickwork.passports.found import Found
-from tickwork.passports.shapes.parts import amount, an_object, attributes, fact, given, number, objects, text
-from tickwork.passports.units import unit_of
+from tickwork.passports.shapes import catena_x_3
+from tickwork.passports.shapes.catena_x_table import TABLE
+from tickwork.passports.shapes.mapping import mapped, value_at
+from tickwork.passports.shapes.parts import amount, an_object, due_diligence, entries, fact, objects, text
 
 CHILDREN = ("childItems", "childParts")
-# They are facts of their own.
-APART = frozenset({"materials.composition", "sustainability.carbon_footprint"})
+COMPOSITION = "materials.composition"
+APART = frozenset({COMPOSITION})
+FOOTPRINTS = ("sustainability.carbonFootprint", "circularity.carbonFootprint")
+# Other types of footprints are parts of it, or of something else than carbon.
+TOTAL = "Climate Change Total"
 
 
 def is_one(document: dict[str, Any]) -> bool:
-    return is_bom(document) or {"identification", "performance"} <= document.keys()
+    return is_bom(document) or {"identification", "performance"} <= document.keys() or catena_x_3.is_one(document)
 
 
 def is_bom(document: dict[str, Any]) -> bool:
@@ -22,19 +27,40 @@ def is_bom(document: dict[str, Any]) -> bool:
 
 def facts_of(document: dict[str, Any], schema_version: str) -> Iterator[Found]:
     if is_bom(document):
-        yield from components(document, schema_version)
-        return
-    yield from attributes(document, "", schema_version, APART)
-    materials = an_object(document.get("materials", {}), "materials")
-    for index, each in enumerate(objects(materials.get("composition"), "materials.composition")):
-        yield material(each, f"materials.composition[{index}]", schema_version)
-    sustainability = an_object(document.get("sustainability", {}), "sustainability")
-    footprints = sustainability.get("carbonFootprint")
-    for index, each in enumerate(objects(footprints, "carbonFootprint") if isinstance(footprints, list) else []):
-        path = f"sustainability.carbonFootprint[{index}]"
-        stage = text(each.get("lifecycle"), f"{path}.lifecycle")
-        measured = amount(each.get("value"), each.get("unit"), f"{path}.value")
-        yield fact("carbon_footprint", stage, schema_version, path, {"stage": stage, **measured})
+        return components(document, schema_version)
+    if catena_x_3.is_one(document):
+        return catena_x_3.facts_of(document, schema_version)
+    return passport(without_choices(document), schema_version)
+
+
+def without_choices(value: Any) -> Any:
+    """Version 4 writes what may be one of two things as `left` or `right`."""
+    if isinstance(value, list):
+        return [without_choices(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1 and (side := next(iter(value))) in ("left", "right"):
+        return without_choices(value[side])
+    return {key: without_choices(each) for key, each in value.items()}
+
+
+def passport(document: dict[str, Any], schema_version: str) -> Iterator[Found]:
+    yield from mapped(document, TABLE, schema_version, left_out=APART)
+    composition = objects(value_at(document, COMPOSITION), COMPOSITION)
+    yield from entries(((f"{COMPOSITION}[{index}]", each) for index, each in enumerate(composition)), schema_version)
+    for name in FOOTPRINTS:
+        found = value_at(document, name)
+        for index, each in enumerate(objects(found, name) if isinstance(found, list) else []):
+            if each.get("type", TOTAL) == TOTAL:
+                yield footprint(each, f"{name}[{index}]", schema_version)
+    policies = value_at(document, "conformity.dueDiligencePolicy")
+    yield from due_diligence(policies, "conformity.dueDiligencePolicy", "header", "content", schema_version)
+
+
+def footprint(value: dict[str, Any], path: str, schema_version: str) -> Found:
+    stage = text(value.get("lifecycle"), f"{path}.lifecycle")
+    measured = amount(value.get("value"), value.get("unit"), f"{path}.value")
+    return fact("carbon_footprint", stage, schema_version, path, {"stage": stage, **measured})
 
 
 def components(document: dict[str, Any], schema_version: str) -> Iterator[Found]:
@@ -57,20 +83,3 @@ def quantity(value: Any, path: str) -> dict[str, Any]:
     counted = amount(found.get("value", found.get("quantityNumber")), unit, path)
     is_mass = counted["unit"] == "KGM"
     return {"mass" if is_mass else "quantity": counted["value"], "unit": counted["unit"]}
-
-
-def material(value: dict[str, Any], path: str, schema_version: str) -> Found:
-    """battery_pass gives concentrations; a mass is in bills of materials."""
-    (named, *_) = objects(value.get("id"), f"{path}.id") or [{}]
-    name = text(named.get("name"), f"{path}.id[0].name")
-    known = unit_of(text(value.get("unit"), f"{path}.unit"))
-    payload = given(
-        name=name,
-        cas=named.get("id") if named.get("type") == "CAS" else None,
-        concentration=amount(value.get("concentration"), value["unit"], f"{path}.concentration")["value"],
-        unit=known.code,
-        location=value.get("location"),
-        is_critical=value.get("critical"),
-        recycled=None if value.get("recycled") is None else float(number(value["recycled"], f"{path}.recycled")),
-    )
-    return fact("material", name, schema_version, path, payload)

@@ -1,7 +1,7 @@
 """What readers of several shapes need: parts of a document of the type that they must have, and attributes."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -9,6 +9,7 @@ from tickwork.passports.fact import Fact
 from tickwork.passports.found import Found
 from tickwork.passports.numbers import as_json
 from tickwork.passports.reading import Refused, shown
+from tickwork.passports.rules.schema import is_uri
 from tickwork.passports.units import unit_of
 
 WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
@@ -63,19 +64,29 @@ def fact(fact_type: str, key: str, schema_version: str, path: str, payload: Mapp
     return Found(Fact(fact_type, key, schema_version, payload), {"path": path})
 
 
-def attributes(value: Any, path: str, schema_version: str, left_out: frozenset[str] = frozenset()) -> Iterator[Found]:
-    """Every value below, by its path in small letters; a value with a unit is one."""
+def attributes(
+    value: Any,
+    path: str,
+    schema_version: str,
+    left_out: frozenset[str] = frozenset(),
+    given_already: frozenset[str] = frozenset(),
+) -> Iterator[Found]:
+    """Every value below, by its path in small letters; a value with a unit is one.
+
+    What would have the path of another attribute that is given already has `.details` after its own.
+    """
     if value is None or path in left_out:
         return
     if isinstance(value, dict) and not is_measured(value):
         for key, each in value.items():
             below = f"{path}.{snake_case(key)}" if path else snake_case(key)
-            yield from attributes(each, below, schema_version, left_out)
+            yield from attributes(each, below, schema_version, left_out, given_already)
         return
     if not path:
         raise Refused("SCHEMA_MISMATCH", "the document must be an object")
     payload = measured(value, path) if isinstance(value, dict) else {"value": value}
-    yield fact("attribute", path, schema_version, path, payload)
+    key = f"{path}.details" if path in given_already else path
+    yield fact("attribute", key, schema_version, path, payload)
 
 
 def is_measured(value: dict[str, Any]) -> bool:
@@ -95,3 +106,19 @@ def snake_case(key: str) -> str:
     if not word:
         raise Refused("SCHEMA_MISMATCH", f"the key {shown(key)} has no letters")
     return word
+
+
+def due_diligence(value: Any, path: str, title: str, link: str, schema_version: str) -> Iterator[Found]:
+    """Of documents in a list; what is no link is left out of the facts."""
+    for index, each in enumerate(objects(value, path) if isinstance(value, list) else []):
+        name, url = each.get(title), each.get(link)
+        if isinstance(name, str) and name.strip():
+            payload = given(title=name, url=url if isinstance(url, str) and is_uri(url) else None)
+            yield fact("due_diligence", name, schema_version, f"{path}[{index}]", payload)
+
+
+def entries(listed: Iterable[tuple[str, Any]], schema_version: str) -> Iterator[Found]:
+    """Of a list that may be long, each as an attribute, such as `materials.composition.0`: a fact has at most 64 kB."""
+    for path, value in listed:
+        own = ".".join(snake_case(part) for part in re.split(r"[.\[\]]+", path) if part)
+        yield fact("attribute", own, schema_version, path, {"value": value})
