@@ -6,6 +6,7 @@ import pytest
 
 from tests.database import (
     figure_mutants,
+    passport_mutants,
     redaction_mutants,
     schedule_mutants,
     step_mutants,
@@ -1282,7 +1283,7 @@ FIXTURES: dict[str, Callable[[World], None]] = {
     "mutant",
     [
         *(*MUTANTS, *schedule_mutants.MUTANTS, *redaction_mutants.MUTANTS),
-        *(*figure_mutants.MUTANTS, *trace_mutants.MUTANTS, *step_mutants.MUTANTS),
+        *(*figure_mutants.MUTANTS, *trace_mutants.MUTANTS, *step_mutants.MUTANTS, *passport_mutants.MUTANTS),
     ],
     ids=lambda mutant: mutant.defect,
 )

@@ -56,10 +56,10 @@ def needs(name: str, extra: str) -> Iterable[tuple[str, str]]:
             yield from ((canonicalize_name(each.name), one) for one in ("", *each.extras))
 
 
-def install(bundle: Path, place: Path) -> str:
+def install(bundle: Path, place: Path, base: str = sys.executable) -> str:
     """The Python of a new, empty environment with what the bundle asks for, and nothing else."""
     uv = [sys.executable, "-m", "uv"]
-    subprocess.run([*uv, "venv", "--quiet", str(place)], check=True)
+    subprocess.run([*uv, "venv", "--quiet", "--python", base, str(place)], check=True)
     requirements = ["--require-hashes", "--requirement", str(bundle / "requirements.txt")]
     python = str(place / "bin" / "python")
     subprocess.run([*uv, "pip", "install", "--quiet", "--python", python, *requirements], check=True)

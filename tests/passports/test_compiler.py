@@ -17,11 +17,11 @@ from tests.passports.golden_passports import compiled as golden
 from tests.world.passports import FACTS, RULES, material
 from tickwork.passports import build, tree
 from tickwork.passports.canonical import Json, canonical, hash_of, read_canonical
-from tickwork.passports.compiler import Compiled, CompileRefused, Inputs, compile_passport, version_id_of
+from tickwork.passports.compiler import Compiled, CompileRefused, Inputs, assembled, compile_passport, version_id_of
 from tickwork.passports.fact import Fact
 from tickwork.passports.leaves import in_order, leaves_of, salt
 from tickwork.passports.receipt import SHARED, Receipt, ReceiptRefused, time_text
-from tickwork.passports.rules.evaluation import evaluate
+from tickwork.passports.rules.evaluation import Attribute, Evaluation, evaluate
 from tickwork.passports.rules.rules import read_rules
 from tickwork.passports.snapshot import snapshot_bytes
 
@@ -185,6 +185,16 @@ def test_two_facts_for_one_key_are_a_conflict() -> None:
 
     assert refusal.value.code == "COMPILE_ERROR"
     assert [each.code for each in refusal.value.findings] == ["FACT_CONFLICT"]
+
+
+def test_two_attributes_of_one_path_are_a_conflict() -> None:
+    """No rules give that, since they name each path once; the leaves of a tree must not rely on it."""
+    twice = Evaluation((Attribute("a", 1, None, "public", "fact:a", (0,)),) * 2, ())
+
+    with pytest.raises(CompileRefused, match="ATTRIBUTE_CONFLICT a") as refusal:
+        assembled(inputs(), FACTS, twice)
+
+    assert refusal.value.code == "COMPILE_ERROR"
 
 
 def test_many_findings_are_counted() -> None:

@@ -1,11 +1,10 @@
 """eddsa-jcs-2022: the vector of the W3C, and documents that were changed after they were signed."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.passports.public_vectors import read_vectors
 from tickwork.passports.canonical import hash_of
 from tickwork.passports.data_integrity import (
     add_proof,
@@ -17,9 +16,7 @@ from tickwork.passports.data_integrity import (
 )
 from tickwork.passports.signatures import SigningKey
 
-VECTOR: dict[str, Any] = json.loads((Path(__file__).parent / "vectors" / "eddsa_jcs_2022.json").read_text())["vectors"][
-    0
-]
+VECTOR: dict[str, Any] = read_vectors("eddsa_jcs_2022")[0]
 DOCUMENT, OPTIONS = VECTOR["document"], VECTOR["options"]
 KEY = SigningKey((from_multibase(VECTOR["secret_key"]) or b"")[2:])
 SIGNED = {**DOCUMENT, "proof": add_proof(DOCUMENT, OPTIONS, KEY)}

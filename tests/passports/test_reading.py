@@ -1,7 +1,10 @@
 """The strict reader: what different readers of JSON would read differently is refused by name."""
 
+from base64 import b64decode
+
 import pytest
 
+from tests.passports.public_vectors import read_vectors
 from tickwork.passports.reading import MAX_DEPTH, Refused, read_json
 
 REFUSED = {
@@ -76,3 +79,35 @@ def test_what_everybody_reads_alike_is_read(data: bytes, value: object) -> None:
 def test_a_file_over_50_mb_is_not_even_decoded() -> None:
     with pytest.raises(Refused, match="FILE_TOO_LARGE"):
         read_json(b" " * 50_000_001)
+
+
+# Of https://github.com/nst/JSONTestSuite: those that are JSON, but do not mean the same to everybody.
+NOT_FOR_EVERYBODY = {
+    "y_object_duplicated_key": "DUPLICATE_KEY",
+    "y_object_duplicated_key_and_value": "DUPLICATE_KEY",
+    "y_object_escaped_null_in_key": "NUL_CHARACTER",
+    "y_string_null_escape": "NUL_CHARACTER",
+}
+# And those about which readers differ, but which are clear by their mark.
+MARKED = {"i_string_UTF-16LE_with_BOM", "i_structure_UTF-8_BOM_empty_object"}
+
+
+def test_the_json_test_suite_is_read_and_refused_as_its_names_say() -> None:
+    files = {name: b64decode(content) for name, content in read_vectors("json_test_suite", "files").items()}
+    # Too large to be kept.
+    files["n_structure_100000_opening_arrays"] = b"[" * 100_000
+    files["n_structure_open_array_object"] = b'[{"":' * 50_000 + b"\n"
+
+    refused = {name: code for name, data in files.items() if (code := code_of(data))}
+
+    assert len(files) == 318
+    assert {name: code for name, code in refused.items() if name.startswith("y_")} == NOT_FOR_EVERYBODY
+    assert {name for name in files if name not in refused and not name.startswith("y_")} == MARKED
+
+
+def code_of(data: bytes) -> str | None:
+    try:
+        read_json(data)
+    except Refused as refused:
+        return refused.code
+    return None

@@ -1,13 +1,11 @@
 """Ed25519 as the standards have it, and stricter: what could stand for another key or signature is refused."""
 
-import json
 from base64 import b64encode
-from pathlib import Path
-from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from tests.passports.public_vectors import read_vectors
 from tickwork.errors import Permanent
 from tickwork.passports.signatures import (
     ORDER,
@@ -25,14 +23,7 @@ KEY = SigningKey(bytes(range(32)))
 HASH = bytes(range(100, 132))
 
 
-def vectors(name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((Path(__file__).parent / "vectors" / f"{name}.json").read_text())[
-        "vectors"
-    ]
-    return found
-
-
-@pytest.mark.parametrize("vector", vectors("rfc8032"))
+@pytest.mark.parametrize("vector", read_vectors("rfc8032"))
 def test_the_vectors_of_rfc_8032_are_signed_and_verified(vector: dict[str, str]) -> None:
     secret, public, message, signature = (
         bytes.fromhex(vector[each]) for each in ("secret_key", "public_key", "message", "signature")
@@ -46,15 +37,27 @@ def test_the_vectors_of_rfc_8032_are_signed_and_verified(vector: dict[str, str])
 
 @pytest.mark.parametrize("number", range(12))
 def test_the_edge_cases_of_speccheck_are_taken_as_libsodium_takes_them(number: int) -> None:
-    vector = vectors("speccheck")[number]
+    vector = read_vectors("speccheck")[number]
     public, message, signature = (bytes.fromhex(vector[each]) for each in ("public_key", "message", "signature"))
 
     # Number 3 has a key with a part of small order, and passes both equations.
     assert verifies(public, message, signature) == (number == 3)
 
 
+def test_the_vectors_of_wycheproof_are_taken_and_refused_as_they_say() -> None:
+    """88 valid signatures, and 62 that are not."""
+    wrong = [
+        vector
+        for vector in read_vectors("wycheproof")
+        if vector["is_valid"]
+        != verifies(*(bytes.fromhex(vector[each]) for each in ("public_key", "message", "signature")))
+    ]
+
+    assert wrong == []
+
+
 def test_openssl_alone_would_accept_a_key_of_small_order() -> None:
-    vector = vectors("speccheck")[0]
+    vector = read_vectors("speccheck")[0]
     public, message, signature = (bytes.fromhex(vector[each]) for each in ("public_key", "message", "signature"))
 
     Ed25519PublicKey.from_public_bytes(public).verify(signature, message)

@@ -136,5 +136,12 @@ def test_too_many_rows_are_refused() -> None:
         rows_of_csv(b"name\n" + b"x\n" * 20_001)
 
 
+def test_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tickwork.passports.sheets.MAX_CELLS", 5)
+
+    with pytest.raises(Refused, match="TOO_MANY_FACTS"):
+        rows_of_csv(b"a,b,c\n1,2,3\n")
+
+
 def test_only_scripts_that_look_alike_are_reported() -> None:
     assert mixed_scripts(["Lithium", "Lіthium", "mΩ", "Литий", "リチウム Li", "Lіthium"]) == ["Lіthium"]

@@ -1,6 +1,7 @@
 """compile_passport: one version for one request, whatever happens in between, and a name for every refusal."""
 
 import json
+from typing import LiteralString
 from uuid import UUID, uuid4
 
 import pytest
@@ -243,16 +244,22 @@ def test_only_sealed_snapshots_and_published_rules_are_compiled(maker: Maker) ->
     passport, sealed, published = maker.passport(), maker.snapshot(), maker.rules()
     ready = maker.snapshot(is_sealed=False)
     retired = maker.rules(status="retired")
-    later = maker.rules(status="draft")
-    publish = "update rule_package_versions set status = 'published', valid_from = '2027-02-19' where id = %s"
-    maker.world.run(publish, later)
+    later = maker.rules()
+    with maker.world.admin.transaction():
+        # Otherwise the edit would make a draft of them.
+        maker.world.run("set local session_replication_role = 'replica'")
+        maker.world.run("update rule_package_versions set valid_from = '2027-02-19' where id = %s", later)
 
-    codes = [
-        enqueue(maker, passport_id=passport, snapshot_id=snapshot, rule_package_version_id=rules).error_code
+    jobs = [
+        enqueue(maker, passport_id=passport, snapshot_id=snapshot, rule_package_version_id=rules)
         for snapshot, rules in ((ready, published), (sealed, retired), (sealed, later))
     ]
 
-    assert codes == ["SNAPSHOT_NOT_SEALED", "RULE_PKG_NOT_PUBLISHED", "RULE_PKG_NOT_PUBLISHED"]
+    assert [(job.error_code, job.error_message) for job in jobs] == [
+        ("SNAPSHOT_NOT_SEALED", "The snapshot is building. Seal it first"),
+        ("RULE_PKG_NOT_PUBLISHED", "The rules are retired. Publish them first"),
+        ("RULE_PKG_NOT_PUBLISHED", "The rules are valid from 2027-02-19"),
+    ]
 
 
 @pytest.mark.parametrize("how", ["item taken out", "item of another tenant", "fact swapped"])
@@ -282,19 +289,24 @@ def test_a_snapshot_whose_facts_are_not_those_that_were_sealed_is_refused(maker:
     assert (job.status, job.error_code) == ("failed", "SNAPSHOT_TAMPERED")
 
 
-def test_rules_that_were_swapped_after_their_publication_are_refused(maker: Maker) -> None:
+@pytest.mark.parametrize(
+    ("swapped", "code"),
+    [
+        ("jsonb_set(dsl_source, '{attributes,3,access}', '\"public\"')", "RULES_TAMPERED"),
+        ("jsonb_set(dsl_source, '{attributes}', '7')", "COMPILE_ERROR"),
+    ],
+)
+def test_rules_that_were_swapped_after_their_publication_are_refused(
+    maker: Maker, swapped: LiteralString, code: str
+) -> None:
     rules = maker.rules()
     with maker.world.admin.transaction():
         maker.world.run("set local session_replication_role = 'replica'")
-        maker.world.run(
-            "update rule_package_versions "
-            "set dsl_source = jsonb_set(dsl_source, '{attributes,3,access}', '\"public\"') where id = %s",
-            rules,
-        )
+        maker.world.run(f"update rule_package_versions set dsl_source = {swapped} where id = %s", rules)
 
     job = maker.compile(maker.passport(), maker.snapshot(), rules)
 
-    assert (job.status, job.error_code) == ("failed", "RULES_TAMPERED")
+    assert (job.status, job.error_code) == ("failed", code)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,14 @@ def test_too_many_facts_are_refused(maker: BatteryMaker, monkeypatch: pytest.Mon
     assert (version["status"], version["error_code"]) == ("rejected", "TOO_MANY_FACTS")
 
 
+def test_a_file_that_is_too_large_is_not_even_read(maker: BatteryMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tickwork.families.passport.fetching.MAX_BYTES", 10)
+
+    version = maker.parse("facts.json", json.dumps(own_shape(LITHIUM)))
+
+    assert (version["status"], version["error_code"]) == ("rejected", "FILE_TOO_LARGE")
+
+
 def test_an_ambiguous_number_is_refused(maker: BatteryMaker) -> None:
     version = maker.parse("bom.csv", 'name,mass,unit\nLithium,"1,234",kg\n')
 
@@ -187,6 +195,8 @@ FAR_CELL = "<row r='1'><c r='A1'><v>1</v></c></row><row r='1048576'><c r='XFD104
 HOSTILE = {
     "bomb": ("FILE_TOO_LARGE", workbook(sheet=" " * 20_000_000)),
     "a cell far away": ("TOO_DEMANDING", workbook(sheet=FAR_CELL)),
+    "too many rows": ("TOO_MANY_FACTS", workbook([[1.0]] * 20_002)),
+    "no workbook": ("SCHEMA_MISMATCH", workbook(sheet="<row r='1'><c r='A1'><v>")),
     "no archive": ("SCHEMA_MISMATCH", b"PK\x03\x04"),
     "no cells": ("SCHEMA_MISMATCH", workbook(sheet=EMPTY_ROWS)),
 }

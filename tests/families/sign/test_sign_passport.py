@@ -184,9 +184,12 @@ def test_the_receipt_of_another_passport_is_not_signed(signer: Signer) -> None:
     assert signer.sign_job(first).error_code == "RECEIPT_TAMPERED"
 
 
-def test_a_signature_that_does_not_verify_is_not_written(signer: Signer, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("which", ["sign", "sign_pair"])
+def test_a_signature_that_does_not_verify_is_not_written(
+    signer: Signer, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
     version = signer.version()
-    monkeypatch.setattr(SigningKey, "sign", lambda self, receipt_hash: bytes(64))
+    monkeypatch.setattr(SigningKey, which, lambda *_: bytes(64))
 
     job = signer.sign_job(version)
 

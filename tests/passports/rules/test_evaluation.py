@@ -112,6 +112,23 @@ def test_an_expression_that_fails_is_a_finding(check: str, code: str) -> None:
     assert pairs(found(mass(), STEEL, rules=rules_with(check))) == [(code, "CHECK")]
 
 
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("double(1 / 0)", "RULE_TYPE_ERROR"),
+        ("double(size(facts.material.map(m, m.name + m.name)))", "RULE_BUDGET"),
+    ],
+)
+def test_an_attribute_that_cannot_be_computed_is_a_finding(value: str, code: str) -> None:
+    source = small_rules(checks=[])
+    computed = next(each for each in source["attributes"] if each["path"] == "materials.mass")
+    computed["value"] = value
+
+    evaluation = found(mass(), material("x" * 60_000, 1), rules=read_rules(source))
+
+    assert pairs(evaluation) == [(code, "materials.mass")]
+
+
 def test_long_lists_are_refused_in_loops_but_not_in_sums() -> None:
     many = [material(f"m{number}", 0.01) for number in range(9001)]
 
