@@ -11,6 +11,8 @@ BENCH := .venv-bench
 PYTEST := $(BIN)/python -m pytest -rs --numprocesses 4 --dist loadfile --no-loadscope-reorder
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
+# Hundreds of processes load the package: without bytecode each one compiles it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-broker test-guards check-deploy bench chaos soak schemas docs client screenshots attack lint lock clean
 
