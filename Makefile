@@ -118,8 +118,8 @@ soak: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench infra/chaos/tickwork_chaos tests
-	$(foreach main,$(wildcard functions/*/main.py infra/*/functions/*/main.py),$(BIN)/mypy $(main) &&) true
+	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench infra/chaos/tickwork_chaos tests \
+		$(wildcard functions/*/main.py infra/*/functions/*/main.py)
 	$(BIN)/lint-imports
 
 # The locks hold the exact versions and hashes of everything in pyproject.toml.
