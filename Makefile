@@ -6,9 +6,9 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # Other queues are only needed for benchmarks.
 BENCH := .venv-bench
-# Four at a time, since tests often wait, each with a server of its own; the tests of one file stay together, in the
+# Five at a time, since tests often wait, each with a server of its own; the tests of one file stay together, in the
 # order of tests/conftest.py. What is skipped is said.
-PYTEST := $(BIN)/python -m pytest -rs --numprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -rs --numprocesses 5 --dist loadfile --no-loadscope-reorder
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 # Hundreds of processes load the package: without bytecode each one compiles it again.

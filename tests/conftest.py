@@ -19,10 +19,14 @@ pytest_plugins = ["tests.world.clouds"]
 
 # The files that take longest come first, so that none of them is left to one process at the end.
 FIRST = """
-    docs/test_guides database/test_isolation database/test_model database/test_schedules database/test_mutants
-    database/test_plans cli/test_main local/test_demo chaos/test_storm test_fan_in local/test_postgres_launcher
-    families/imports/test_imports families/extract/test_hostile_files cli/test_new docs/test_own_family
-    local/test_wheel local/test_stack local/test_supabase_stack local/test_project_stack database/test_turns
+    docs/test_guides database/test_mutants database/test_isolation test_worker database/test_model
+    database/test_schedules database/test_attacks test_fan_in serve/test_strangers local/test_demo local/test_stack
+    database/test_attack_scripts local/test_project_stack database/test_plans chaos/test_storm
+    families/imports/test_imports families/imports/test_import_tokens local/test_postgres_launcher
+    local/test_supabase_stack runtime/test_work cli/test_new docs/test_own_family database/test_turns test_functions
+    families/webhook/test_deliver_webhook families/extract/test_hostile_files js/test_client serve/test_wake_up
+    families/extract/test_unstructured runtime/test_outages js/test_worker chaos/test_checks waking/test_pg_cron
+    cli/test_main local/test_wheel waking/test_rabbitmq testing/test_plugin
 """
 
 
