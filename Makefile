@@ -24,11 +24,11 @@ help:
 demo: $(STAMP)
 	$(BIN)/tickwork demo
 
-# Lint, all tests, and most of those of the database once more on the Postgres of the system, where there is one.
+# Lint, all tests, and most of those of the database once more, three cases of each, on a Postgres of the system.
 test: lint
 	$(PYTEST)
 ifneq ($(SYSTEM_POSTGRES),)
-	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database \
+	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) TICKWORK_TEST_CASES=3 $(PYTEST) tests/database \
 		$(foreach long,mutants model schedules isolation attacks attack_scripts,--ignore tests/database/test_$(long).py)
 endif
 

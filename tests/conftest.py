@@ -1,6 +1,7 @@
 """The fixtures of tickwork.testing, by shorter names, and the world on top of them."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,9 @@ FIRST = """
     cli/test_main local/test_wheel waking/test_rabbitmq testing/test_plugin
 """
 
+# Where the cases are about what may differ between versions of Postgres: plans, rights, dumps, text search, the schema.
+EVERY_CASE = {"adoption", "durability", "migrations", "plans", "privileges", "redaction", "roll_out", "search"}
+
 
 def pytest_configure() -> None:
     # A killed `make test` leaves nothing behind.
@@ -43,10 +47,26 @@ def try_the_same_examples() -> None:
     providers._get_local_constants = lambda: providers._local_constants
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if most := int(os.environ.get("TICKWORK_TEST_CASES", "0")):
+        leave_out_cases(config, items, most)
     places = {Path(__file__).parent / f"{name}.py": place for place, name in enumerate(FIRST.split())}
     assert all(map(Path.is_file, places)), "FIRST names a file that there is not"
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def leave_out_cases(config: pytest.Config, items: list[pytest.Item], most: int) -> None:
+    """Keep the first so many cases of each test, and all of those in EVERY_CASE."""
+    seen: Counter[str] = Counter()
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        seen[test] += 1
+        is_kept = seen[test] <= most or item.path.stem.removeprefix("test_") in EVERY_CASE
+        (kept if is_kept else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
 
 
 @pytest.fixture(scope="session")
