@@ -6,11 +6,13 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # Other queues are only needed for benchmarks.
 BENCH := .venv-bench
-# Four at a time, since tests often wait, each with a server of its own; the tests of one file stay together, in the
+# Five at a time, since tests often wait, each with a server of its own; the tests of one file stay together, in the
 # order of tests/conftest.py. What is skipped is said.
-PYTEST := $(BIN)/python -m pytest -rs --numprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -rs --numprocesses 5 --dist loadfile --no-loadscope-reorder
 # Where Debian puts it. By env and not by a shell, which would outlive a killed make, and keep the tests running.
 SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
+# Hundreds of processes load the package: without bytecode each one compiles it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-broker test-guards check-deploy bench chaos soak schemas docs client screenshots attack lint lock clean
 
@@ -22,11 +24,11 @@ help:
 demo: $(STAMP)
 	$(BIN)/tickwork demo
 
-# Lint, all tests, and most of those of the database once more on the Postgres of the system, where there is one.
+# Lint, all tests, and most of those of the database once more, three cases of each, on a Postgres of the system.
 test: lint
 	$(PYTEST)
 ifneq ($(SYSTEM_POSTGRES),)
-	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) $(PYTEST) tests/database \
+	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) TICKWORK_TEST_CASES=3 $(PYTEST) tests/database \
 		$(foreach long,mutants model schedules isolation attacks attack_scripts,--ignore tests/database/test_$(long).py)
 endif
 
@@ -116,8 +118,8 @@ soak: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench infra/chaos/tickwork_chaos tests
-	$(foreach main,$(wildcard functions/*/main.py infra/*/functions/*/main.py),$(BIN)/mypy $(main) &&) true
+	$(BIN)/mypy shared infra/local infra/gcp infra/bench/tickwork_bench infra/chaos/tickwork_chaos tests \
+		$(wildcard functions/*/main.py infra/*/functions/*/main.py)
 	$(BIN)/lint-imports
 
 # The locks hold the exact versions and hashes of everything in pyproject.toml.

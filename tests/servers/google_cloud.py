@@ -125,7 +125,7 @@ def running_google_cloud() -> Iterator[GoogleCloud]:
     cloud = GoogleCloud()
     listener = ThreadingHTTPServer(("127.0.0.1", 0), type("OfThisCloud", (Requests,), {"cloud": cloud}))
     cloud.url = f"http://127.0.0.1:{listener.server_address[1]}/"
-    thread = threading.Thread(target=listener.serve_forever)
+    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
         yield cloud

@@ -61,7 +61,7 @@ def running_collector() -> Iterator[Collector]:
     server.daemon_threads = True
     collector = Collector(f"http://127.0.0.1:{server.server_port}")
     collector.is_free.set()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
         yield collector

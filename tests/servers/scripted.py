@@ -46,7 +46,7 @@ def scripted() -> Iterator[Scripted]:
     server.daemon_threads = True
     found = Scripted(f"http://127.0.0.1:{server.server_port}/api/v1")
     server.script = found  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
         yield found
     finally:

@@ -1,12 +1,10 @@
 """The page on commands: what `tickwork --help` and the help of every command say."""
 
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from typing import Any
 
 from typer import Context
-from typer.main import get_command
 
 from tickwork_docs.markdown import table
 
@@ -26,10 +24,9 @@ def page() -> str:
     return HEAD + table(["command", "what it does"], rows) + "".join(described(*each) for each in found)
 
 
-@cache
 def command_line() -> Any:
     """The group of all commands."""
-    return get_command(import_module("tickwork.cli.main").app)
+    return import_module("tickwork.cli.main").GROUP
 
 
 def commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:

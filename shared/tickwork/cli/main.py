@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 from tickwork.cli import (
     admins,
@@ -76,7 +77,7 @@ def main() -> None:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         check_encoding(arguments)
-        sys.exit(app(args=arguments or ["--help"], prog_name="tickwork", standalone_mode=False))
+        sys.exit(GROUP(args=arguments or ["--help"], prog_name="tickwork", standalone_mode=False))
     except Exception as error:
         if is_debugging:
             raise
@@ -128,3 +129,7 @@ def options(
     ] = False,
 ) -> None:
     """Durable background jobs on Postgres."""
+
+
+# All commands. Making it takes as long as running one: here, and not for each of the runs of a process.
+GROUP = get_command(app)
