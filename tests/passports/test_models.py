@@ -102,6 +102,9 @@ VALUES: dict[str, dict[str, Any]] = {
         "materials.cathode": {"value": ["Nickel", "Cobalt", "Lithium", "Binder"]},
         "materials.critical_raw_materials": {"value": ["Cobalt", "Lithium", "Natural graphite"]},
         "performance.initial_cell_resistance": {"value": 0.0015, "unit": "OHM"},
+        # The model has powers in kW, but says of the permitted one that it is in W.
+        "performance.original_power_capability": {"value": 150000, "unit": "WTT"},
+        "performance.maximum_permitted_power": None,
     },
     "battery_pass_1.2.0_general": {
         "general.warranty_period": {"value": 12, "unit": "MON"},
