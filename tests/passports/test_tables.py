@@ -46,7 +46,7 @@ def test_a_column_that_leaves_its_decimal_sign_open_is_refused(cells: list[str])
     assert refused.value.code == "AMBIGUOUS_NUMBER"
 
 
-@pytest.mark.parametrize("cell", ["abc", "=1+1", "1,2,3", "1..2", "0x10", "NaN", "∞", "1,23.4", "٣"])
+@pytest.mark.parametrize("cell", ["abc", "=1+1", "1,2,3", "1..2", "0x10", "NaN", "∞", "1,23.4", "٣", "100 2500"])
 def test_what_is_not_a_number_is_refused(cell: str) -> None:
     with pytest.raises(Refused) as refused:
         as_json(number_of(cell, notation_of("mass", [cell])))
