@@ -9,7 +9,7 @@ from tickwork.passports.numbers import as_json, notation_of, number_of
 from tickwork.passports.reading import Refused
 from tickwork.passports.scripts import mixed_scripts
 from tickwork.passports.sheets import rows_of_csv
-from tickwork.passports.tables import Kind, Meaning, facts_of_rows
+from tickwork.passports.tables import Kind, Meaning, facts_of_rows, meaning_of
 from tickwork.passports.units import unit_of
 
 
@@ -125,6 +125,12 @@ def test_a_table_that_does_not_fit_is_refused_by_name(code: str, text: str) -> N
         read(text)
 
     assert refused.value.code == code
+
+
+def test_a_head_of_any_length_is_read_in_linear_time() -> None:
+    heads = ("a" + " " * 1_000_000 + "a", "(" * 1_000_000, "a" + "( " * 500_000)
+
+    assert [meaning_of(head, {}) for head in heads] == [None, None, None]
 
 
 def test_a_formula_is_only_text() -> None:

@@ -54,6 +54,8 @@ HEADS = {
 }
 # `Mass (kg)` and `Mass [kg]`.
 WITH_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\])]+?)\s*[\])]\s*")
+# As long as one that a tenant can teach; what is longer has no meaning.
+MAX_HEAD = 200
 
 
 class Meaning(NamedTuple):
@@ -122,6 +124,8 @@ def has_attributes(heads: Row, taught: Mapping[str, Meaning]) -> bool:
 
 def meaning_of(head: str, taught: Mapping[str, Meaning]) -> Meaning | None:
     """What the tenant has taught comes first; a column without a meaning is left out."""
+    if len(head) > MAX_HEAD:
+        return None
     if found := taught.get(head.lower()):
         return found
     match = WITH_UNIT.fullmatch(head)
