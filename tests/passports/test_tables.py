@@ -127,6 +127,12 @@ def test_a_table_that_does_not_fit_is_refused_by_name(code: str, text: str) -> N
     assert refused.value.code == code
 
 
+def test_the_zeros_before_a_number_are_part_of_an_identifier() -> None:
+    found = read("attribute,value\ngeneral.model,0815\ngeneral.mass,0.5\n")
+
+    assert [payload for _, _, payload in found] == [{"value": "0815"}, {"value": 0.5}]
+
+
 def test_a_head_of_any_length_is_read_in_linear_time() -> None:
     heads = ("a" + " " * 1_000_000 + "a", "(" * 1_000_000, "a" + "( " * 500_000)
 
