@@ -8,7 +8,7 @@ insert into public.rule_package_versions (
 )
 values (
   '9ab31084-250f-5c7e-a42c-bc0bb451fea1', '90ab71ca-7893-5776-8d77-18a042801f65', '2027.1', 'published',
-  clock_timestamp(), '\xb42909ee5e3d5eb3c507cca2ab32c5a6c9fc3d77d2428e6b5cabd58f0883e999',
+  clock_timestamp(), '\xcfca5f6b63f66b2a5dd42167fc4d1fe92b8ea31e9262261b1ae4e2395f839a2e',
   $rules$
 {"title": "Battery passport by Regulation (EU) 2023/1542, Annex XIII", "facts": {"material": {"type": "object",
 "properties": {"name": {"type": "string", "maxLength": 200}, "cas": {"type": "string", "maxLength": 20}, "mass": {
@@ -204,7 +204,7 @@ values (
 "performance.power_to_energy_ratio", "words": "Ratio of permitted power to energy", "access": "public", "schema": {
 "type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt"
 , "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.initial_round_trip_efficiency", "words"
-: "Initial round trip efficiency", "unit": "P1", "access": "public", "schema": {"type": "number", "minimum": 0,
+: "Initial round trip efficiency", "unit": "P1", "access": "public", "schema": {"type": "number", "minimum": 0.01,
 "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from":
 "2027-02-18"}]}, {"path": "performance.round_trip_efficiency_at_half_life", "words":
 "Round trip efficiency at half of the cycle life", "unit": "P1", "access": "public", "schema": {"type": "number",
@@ -212,72 +212,74 @@ values (
 , "from": "2027-02-18"}]}, {"path": "performance.remaining_round_trip_efficiency", "words":
 "Remaining round trip efficiency", "unit": "P1", "access": "legitimate_interest", "schema": {"type": "number",
 "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from":
-"2027-02-18"}]}, {"path": "performance.round_trip_efficiency_fade", "words": "Fade of round trip efficiency", "unit":
-"P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "value":
-"rounded(performance.initial_round_trip_efficiency - performance.remaining_round_trip_efficiency, 6)"}, {"path":
-"performance.initial_self_discharge", "words": "Initial rate of self-discharge per month", "unit": "P1", "access":
-"public", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "withheld", "categories":
-["ev"]}]}, {"path": "performance.current_self_discharge", "words": "Current rate of self-discharge per month", "unit"
-: "P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty"
-: "mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}, {"duty": "withheld", "categories": ["ev"]}]
-}, {"path": "performance.initial_cell_resistance", "words": "Initial internal resistance of cells", "unit": "OHM",
-"access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory",
-"categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.initial_pack_resistance", "words": "Initial internal resistance of the pack", "unit": "OHM", "access":
-"public", "schema": {"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories":
-["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.current_pack_resistance",
-"words": "Current internal resistance of the pack", "unit": "OHM", "access": "legitimate_interest", "schema": {"type"
-: "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from"
-: "2027-02-18"}]}, {"path": "performance.resistance_increase", "words": "Increase of internal resistance", "unit":
-"P1", "access": "legitimate_interest", "schema": {"type": "number", "minimum": -100, "maximum": 1000}, "duty": [{
-"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.expected_cycles", "words": "Expected lifetime in cycles", "access": "public", "schema": {"type":
-"integer", "minimum": 1, "maximum": 1000000}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.full_cycles", "words":
-"Number of full charging and discharging cycles", "access": "legitimate_interest", "schema": {"type": "integer",
-"minimum": 0, "maximum": 1000000}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.cycle_life_reference_test", "words":
-"Reference test of the cycle life", "access": "public", "schema": {"type": "string", "maxLength": 500}, "duty": [{
-"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.cycle_life_c_rate", "words": "C-rate of the cycle-life test", "access": "public", "schema": {"type":
-"number", "minimum": 0.001, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
-, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.energy_throughput", "words": "Energy throughput",
-"unit": "KWH", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000000000.0},
-"duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.capacity_throughput", "words": "Capacity throughput", "unit": "AMH", "access": "legitimate_interest",
-"schema": {"type": "number", "minimum": 0, "maximum": 1000000000.0}, "duty": [{"duty": "mandatory", "categories":
-["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.expected_lifetime", "words": "Expected lifetime"
-, "unit": "ANN", "access": "public", "schema": {"type": "number", "minimum": 0.1, "maximum": 100}, "duty": [{"duty":
+"2027-02-18"}]}, {"path": "performance.round_trip_efficiency_fade", "words":
+"Fade of round trip efficiency, with respect to the initial one", "unit": "P1", "access": "legitimate_interest",
+"schema": {"type": "number", "minimum": 0, "maximum": 100}, "value":
+"rounded(100.0 - 100.0 * performance.remaining_round_trip_efficiency / performance.initial_round_trip_efficiency, 6)"}
+, {"path": "performance.initial_self_discharge", "words": "Initial rate of self-discharge per month", "unit": "P1",
+"access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "withheld",
+"categories": ["ev"]}]}, {"path": "performance.current_self_discharge", "words":
+"Current rate of self-discharge per month", "unit": "P1", "access": "legitimate_interest", "schema": {"type": "number"
+, "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from":
+"2027-02-18"}, {"duty": "withheld", "categories": ["ev"]}]}, {"path": "performance.initial_cell_resistance", "words":
+"Initial internal resistance of cells", "unit": "OHM", "access": "public", "schema": {"type": "number", "minimum": 0,
+"maximum": 1000}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from":
+"2027-02-18"}]}, {"path": "performance.initial_pack_resistance", "words": "Initial internal resistance of the pack",
+"unit": "OHM", "access": "public", "schema": {"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty":
 "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.exhaustion_threshold", "words": "Capacity threshold for exhaustion", "unit": "P1", "access": "public",
-"schema": {"type": "number", "minimum": 0, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev"],
-"from": "2027-02-18"}, {"duty": "withheld", "categories": ["lmt", "industrial", "stationary"]}]}, {"path":
-"performance.lower_temperature", "words": "Lower end of the temperature range that the battery withstands", "unit":
-"CEL", "access": "public", "schema": {"type": "number", "minimum": -100, "maximum": 100}, "duty": [{"duty":
-"mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.upper_temperature", "words": "Upper end of the temperature range that the battery withstands", "unit":
-"CEL", "access": "public", "schema": {"type": "number", "minimum": -100, "maximum": 200}, "duty": [{"duty":
-"mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
-"performance.time_above_range", "words": "Time above the temperature range", "unit": "HUR", "access":
-"legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory"
-, "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.time_below_range", "words":
-"Time below the temperature range", "unit": "HUR", "access": "legitimate_interest", "schema": {"type": "number",
+"performance.current_pack_resistance", "words": "Current internal resistance of the pack", "unit": "OHM", "access":
+"legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000}, "duty": [{"duty": "mandatory",
+"categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.resistance_increase", "words":
+"Increase of internal resistance", "unit": "P1", "access": "legitimate_interest", "schema": {"type": "number",
+"minimum": -100, "maximum": 1000}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
+, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.expected_cycles", "words":
+"Expected lifetime in cycles", "access": "public", "schema": {"type": "integer", "minimum": 1, "maximum": 1000000},
+"duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {
+"path": "performance.full_cycles", "words": "Number of full charging and discharging cycles", "access":
+"legitimate_interest", "schema": {"type": "integer", "minimum": 0, "maximum": 1000000}, "duty": [{"duty": "mandatory"
+, "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {"path":
+"performance.cycle_life_reference_test", "words": "Reference test of the cycle life", "access": "public", "schema": {
+"type": "string", "maxLength": 500}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
+, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.cycle_life_c_rate", "words":
+"C-rate of the cycle-life test", "access": "public", "schema": {"type": "number", "minimum": 0.001, "maximum": 100},
+"duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}, {
+"path": "performance.energy_throughput", "words": "Energy throughput", "unit": "KWH", "access": "legitimate_interest"
+, "schema": {"type": "number", "minimum": 0, "maximum": 1000000000.0}, "duty": [{"duty": "mandatory", "categories":
+["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.capacity_throughput", "words":
+"Capacity throughput", "unit": "AMH", "access": "legitimate_interest", "schema": {"type": "number", "minimum": 0,
+"maximum": 1000000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}
+, {"path": "performance.expected_lifetime", "words": "Expected lifetime", "unit": "ANN", "access": "public", "schema"
+: {"type": "number", "minimum": 0.1, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt"
+, "industrial", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.exhaustion_threshold", "words":
+"Capacity threshold for exhaustion", "unit": "P1", "access": "public", "schema": {"type": "number", "minimum": 0,
+"maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev"], "from": "2027-02-18"}, {"duty": "withheld",
+"categories": ["lmt", "industrial", "stationary"]}]}, {"path": "performance.lower_temperature", "words":
+"Lower end of the temperature range that the battery withstands", "unit": "CEL", "access": "public", "schema": {"type"
+: "number", "minimum": -100, "maximum": 100}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
+, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.upper_temperature", "words":
+"Upper end of the temperature range that the battery withstands", "unit": "CEL", "access": "public", "schema": {"type"
+: "number", "minimum": -100, "maximum": 200}, "duty": [{"duty": "mandatory", "categories": ["ev", "lmt", "industrial"
+, "stationary"], "from": "2027-02-18"}]}, {"path": "performance.time_above_range", "words":
+"Time above the temperature range", "unit": "HUR", "access": "legitimate_interest", "schema": {"type": "number",
 "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from":
-"2027-02-18"}]}, {"path": "performance.time_charging_above_range", "words":
-"Time of charging above the temperature range", "unit": "HUR", "access": "legitimate_interest", "schema": {"type":
-"number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"],
-"from": "2027-02-18"}]}, {"path": "performance.time_charging_below_range", "words":
-"Time of charging below the temperature range", "unit": "HUR", "access": "legitimate_interest", "schema": {"type":
-"number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"],
-"from": "2027-02-18"}]}, {"path": "performance.deep_discharges", "words": "Number of deep discharge events", "access"
-: "legitimate_interest", "schema": {"type": "integer", "minimum": 0, "maximum": 1000000}, "duty": [{"duty":
-"mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.overcharges", "words"
-: "Number of overcharge events", "access": "legitimate_interest", "schema": {"type": "integer", "minimum": 0,
-"maximum": 1000000}}, {"path": "performance.accidents", "words": "Information on accidents", "access":
-"legitimate_interest", "schema": {"type": "string", "maxLength": 500}, "duty": [{"duty": "mandatory", "categories":
-["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}], "checks": [{"code": "CATEGORY_DIFFERS", "check":
-"general.battery_category == category", "words": "The category of the battery is not that of the passport", "severity"
-: "error"}, {"code": "MATERIALS_HEAVIER_THAN_BATTERY", "check":
+"2027-02-18"}]}, {"path": "performance.time_below_range", "words": "Time below the temperature range", "unit": "HUR",
+"access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty":
+"mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path":
+"performance.time_charging_above_range", "words": "Time of charging above the temperature range", "unit": "HUR",
+"access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty":
+"mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path":
+"performance.time_charging_below_range", "words": "Time of charging below the temperature range", "unit": "HUR",
+"access": "legitimate_interest", "schema": {"type": "number", "minimum": 0, "maximum": 1000000.0}, "duty": [{"duty":
+"mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {"path": "performance.deep_discharges",
+"words": "Number of deep discharge events", "access": "legitimate_interest", "schema": {"type": "integer", "minimum":
+0, "maximum": 1000000}, "duty": [{"duty": "mandatory", "categories": ["lmt", "stationary"], "from": "2027-02-18"}]}, {
+"path": "performance.overcharges", "words": "Number of overcharge events", "access": "legitimate_interest", "schema":
+{"type": "integer", "minimum": 0, "maximum": 1000000}}, {"path": "performance.accidents", "words":
+"Information on accidents", "access": "legitimate_interest", "schema": {"type": "string", "maxLength": 500}, "duty": [
+{"duty": "mandatory", "categories": ["ev", "lmt", "industrial", "stationary"], "from": "2027-02-18"}]}], "checks": [{
+"code": "CATEGORY_DIFFERS", "check": "general.battery_category == category", "words":
+"The category of the battery is not that of the passport", "severity": "error"}, {"code":
+"MATERIALS_HEAVIER_THAN_BATTERY", "check":
 "materials.total_mass <= general.battery_mass || close(materials.total_mass, general.battery_mass, 3)", "words":
 "The materials are heavier than the battery", "severity": "error"}, {"code": "VOLTAGE_BELOW_MINIMUM", "check":
 "performance.minimum_voltage <= performance.nominal_voltage", "words": "The nominal voltage is below the minimum",
@@ -310,20 +312,20 @@ values (
   $rules$,
   $tests$
 {"examples": [{"name": "an ev battery", "category": "ev", "on": "2034-01-01", "attributes": {"carbon_footprint.total"
-: 61, "materials.total_mass": 152.7}, "facts": [{"fact_type": "attribute", "fact_key": "general.product_identifier",
-"payload": {"value": "product identifier"}}, {"fact_type": "attribute", "fact_key":
-"general.battery_passport_identifier", "payload": {"value": "battery passport identifier"}}, {"fact_type": "attribute"
-, "fact_key": "general.model_identifier", "payload": {"value": "model identifier"}}, {"fact_type": "attribute",
-"fact_key": "general.battery_category", "payload": {"value": "ev"}}, {"fact_type": "attribute", "fact_key":
-"general.manufacturer_name", "payload": {"value": "manufacturer name"}}, {"fact_type": "attribute", "fact_key":
-"general.manufacturer_identifier", "payload": {"value": "manufacturer identifier"}}, {"fact_type": "attribute",
-"fact_key": "general.manufacturer_address", "payload": {"value": "manufacturer address"}}, {"fact_type": "attribute",
-"fact_key": "general.operator_identifier", "payload": {"value": "operator identifier"}}, {"fact_type": "attribute",
-"fact_key": "general.manufacturing_place", "payload": {"value": "manufacturing place"}}, {"fact_type": "attribute",
-"fact_key": "general.manufacturing_date", "payload": {"value": "2027-01-15"}}, {"fact_type": "attribute", "fact_key":
-"general.putting_into_service", "payload": {"value": "2027-03-01"}}, {"fact_type": "attribute", "fact_key":
-"general.battery_mass", "payload": {"value": 450, "unit": "KGM"}}, {"fact_type": "attribute", "fact_key":
-"general.battery_status", "payload": {"value": "original"}}, {"fact_type": "attribute", "fact_key":
+: 61, "materials.total_mass": 152.7, "performance.round_trip_efficiency_fade": 1.578947}, "facts": [{"fact_type":
+"attribute", "fact_key": "general.product_identifier", "payload": {"value": "product identifier"}}, {"fact_type":
+"attribute", "fact_key": "general.battery_passport_identifier", "payload": {"value": "battery passport identifier"}},
+{"fact_type": "attribute", "fact_key": "general.model_identifier", "payload": {"value": "model identifier"}}, {
+"fact_type": "attribute", "fact_key": "general.battery_category", "payload": {"value": "ev"}}, {"fact_type":
+"attribute", "fact_key": "general.manufacturer_name", "payload": {"value": "manufacturer name"}}, {"fact_type":
+"attribute", "fact_key": "general.manufacturer_identifier", "payload": {"value": "manufacturer identifier"}}, {
+"fact_type": "attribute", "fact_key": "general.manufacturer_address", "payload": {"value": "manufacturer address"}}, {
+"fact_type": "attribute", "fact_key": "general.operator_identifier", "payload": {"value": "operator identifier"}}, {
+"fact_type": "attribute", "fact_key": "general.manufacturing_place", "payload": {"value": "manufacturing place"}}, {
+"fact_type": "attribute", "fact_key": "general.manufacturing_date", "payload": {"value": "2027-01-15"}}, {"fact_type"
+: "attribute", "fact_key": "general.putting_into_service", "payload": {"value": "2027-03-01"}}, {"fact_type":
+"attribute", "fact_key": "general.battery_mass", "payload": {"value": 450, "unit": "KGM"}}, {"fact_type": "attribute"
+, "fact_key": "general.battery_status", "payload": {"value": "original"}}, {"fact_type": "attribute", "fact_key":
 "general.warranty_period", "payload": {"value": 24, "unit": "MON"}}, {"fact_type": "attribute", "fact_key":
 "labels.separate_collection", "payload": {"value": "https://example.com/labels/separate-collection"}}, {"fact_type":
 "attribute", "fact_key": "labels.contains_cadmium", "payload": {"value": false}}, {"fact_type": "attribute",
@@ -814,6 +816,6 @@ insert into public.rule_tests_runs (
 )
 values (
   '6fbd4b51-647f-5c7c-a10d-395da4248401', '9ab31084-250f-5c7e-a42c-bc0bb451fea1', 1,
-  '\xb42909ee5e3d5eb3c507cca2ab32c5a6c9fc3d77d2428e6b5cabd58f0883e999',
+  '\xcfca5f6b63f66b2a5dd42167fc4d1fe92b8ea31e9262261b1ae4e2395f839a2e',
   20270218, 'passed', 695, 695, 0, 238, 238
 );

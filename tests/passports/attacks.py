@@ -139,6 +139,7 @@ BUNDLES: list[tuple[str, str, Callable[[Document], object]]] = [
     ("tree size lie", "disclosed", put("receipt", "leaf_count", value=5)),
     ("leaf of another audience", "disclosed", put("leaves", value=PASSPORT.bundle("", "performance.huge")["leaves"])),
     ("an unknown audience", "disclosed", put("audience", value="everybody")),
+    ("an audience of packages", "disclosed", put("audience", value="owner")),
     ("a payload beside", "receipt", put("payload", value={})),
     ("another receipt", "disclosed", put("receipt", value=replace(SECOND, attributes=()).document["receipt"])),
     ("another issuer", "signature", put("receipt", "issuer", value="Someone else")),

@@ -6,6 +6,7 @@ import pytest
 
 from tickwork.passports.extracted import facts_of_tables, known_tables, rows_of_html
 from tickwork.passports.reading import Refused
+from tickwork.passports.tables import Numbered
 
 HEAD = "<tr><th>Material</th><th>Mass (g)</th></tr>"
 
@@ -69,3 +70,5 @@ def test_a_cell_that_cannot_be_read_is_refused_with_its_page(cells: tuple[str, s
 def test_broken_markup_is_read_in_linear_time() -> None:
     assert rows_of_html("<" * 100_000) == []
     assert rows_of_html("<td " * 25_000) == []
+    assert rows_of_html("<" + "a" * 1_000_000) == []
+    assert rows_of_html("<td rowspan=" + " " * 1_000_000 + ">1") == [Numbered(1, ["1"])]

@@ -102,6 +102,9 @@ VALUES: dict[str, dict[str, Any]] = {
         "materials.cathode": {"value": ["Nickel", "Cobalt", "Lithium", "Binder"]},
         "materials.critical_raw_materials": {"value": ["Cobalt", "Lithium", "Natural graphite"]},
         "performance.initial_cell_resistance": {"value": 0.0015, "unit": "OHM"},
+        # The model has powers in kW, but says of the permitted one that it is in W.
+        "performance.original_power_capability": {"value": 150000, "unit": "WTT"},
+        "performance.maximum_permitted_power": None,
     },
     "battery_pass_1.2.0_general": {
         "general.warranty_period": {"value": 12, "unit": "MON"},
@@ -120,10 +123,16 @@ VALUES: dict[str, dict[str, Any]] = {
         "performance.accidents": {"value": "Deep discharge on 12 January 2027; Parking bump, no damage"},
     },
     "untp_dpp_0.7.0": {
+        "general.model_identifier": {"value": "ZS-120"},
         "general.manufacturer_name": {"value": "Zellwerk Süd GmbH"},
         "materials.hazardous_substances": {"value": ["Lithium hexafluorophosphate"]},
     },
-    "untp_dpp_0.6.0": {"carbon_footprint.primary_data_share": {"value": 35, "unit": "P1"}},
+    "untp_dpp_0.6.0": {
+        "carbon_footprint.primary_data_share": {"value": 35, "unit": "P1"},
+        # The number in a register may be that of the model, of the batch or of the battery.
+        "general.model_identifier": None,
+        "product.registered_id": {"value": "04012345000009"},
+    },
 }
 
 

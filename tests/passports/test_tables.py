@@ -9,7 +9,7 @@ from tickwork.passports.numbers import as_json, notation_of, number_of
 from tickwork.passports.reading import Refused
 from tickwork.passports.scripts import mixed_scripts
 from tickwork.passports.sheets import rows_of_csv
-from tickwork.passports.tables import Kind, Meaning, facts_of_rows
+from tickwork.passports.tables import Kind, Meaning, facts_of_rows, meaning_of
 from tickwork.passports.units import unit_of
 
 
@@ -46,7 +46,7 @@ def test_a_column_that_leaves_its_decimal_sign_open_is_refused(cells: list[str])
     assert refused.value.code == "AMBIGUOUS_NUMBER"
 
 
-@pytest.mark.parametrize("cell", ["abc", "=1+1", "1,2,3", "1..2", "0x10", "NaN", "∞", "1,23.4", "٣"])
+@pytest.mark.parametrize("cell", ["abc", "=1+1", "1,2,3", "1..2", "0x10", "NaN", "∞", "1,23.4", "٣", "100 2500"])
 def test_what_is_not_a_number_is_refused(cell: str) -> None:
     with pytest.raises(Refused) as refused:
         as_json(number_of(cell, notation_of("mass", [cell])))
@@ -125,6 +125,18 @@ def test_a_table_that_does_not_fit_is_refused_by_name(code: str, text: str) -> N
         read(text)
 
     assert refused.value.code == code
+
+
+def test_the_zeros_before_a_number_are_part_of_an_identifier() -> None:
+    found = read("attribute,value\ngeneral.model,0815\ngeneral.mass,0.5\n")
+
+    assert [payload for _, _, payload in found] == [{"value": "0815"}, {"value": 0.5}]
+
+
+def test_a_head_of_any_length_is_read_in_linear_time() -> None:
+    heads = ("a" + " " * 1_000_000 + "a", "(" * 1_000_000, "a" + "( " * 500_000)
+
+    assert [meaning_of(head, {}) for head in heads] == [None, None, None]
 
 
 def test_a_formula_is_only_text() -> None:

@@ -13,8 +13,8 @@ from tickwork.passports.tables import Kind, Meaning, Numbered, facts_of_rows, ha
 
 # In a PDF, cells are guessed from where words stand; DOCX and HTML mark them.
 CONFIDENCE_OF_LAYOUT, CONFIDENCE_OF_MARKUP = 0.7, 0.9
-TOKEN = re.compile(r"<(?P<close>/?)(?P<name>[a-zA-Z]*)(?P<more>[^<>]*)>|(?P<text>[^<]+|<)")
-SPAN = re.compile(r"(?:row|col)span\s*=\s*[\"']?\s*0*([0-9]+)", re.IGNORECASE)
+TOKEN = re.compile(r"<(?P<close>/?)(?P<name>[a-zA-Z]*+)(?P<more>[^<>]*+)>|(?P<text>[^<]+|<)")
+SPAN = re.compile(r"(?:row|col)span\s*+=\s*+[\"']?+\s*+0*([0-9]+)", re.IGNORECASE)
 
 
 class Table(NamedTuple):

@@ -15,7 +15,7 @@ POINT = re.compile(
 COMMA = re.compile(
     r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,50})?,[0-9]{1,50}(?:[eE][+-]?[0-9]{1,3})?|[+-]?[0-9]{1,3}(?:\.[0-9]{3})+"
 )
-BLANKS = re.compile(r"(?<=[0-9])[ \u00a0\u202f'’](?=[0-9]{3})")
+BLANKS = re.compile(r"(?<=[0-9])[ \u00a0\u202f'’](?=[0-9]{3}(?![0-9]))")
 
 
 def notation_of(column: str, cells: Iterable[str]) -> Notation:

@@ -54,6 +54,10 @@ HEADS = {
 }
 # `Mass (kg)` and `Mass [kg]`.
 WITH_UNIT = re.compile(r"(.*?)\s*[\[(]\s*([^\])]+?)\s*[\])]\s*")
+# As long as one that a tenant can teach; what is longer has no meaning.
+MAX_HEAD = 200
+# Among the attributes: with zeros before it, it is an identifier.
+A_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
 
 class Meaning(NamedTuple):
@@ -122,6 +126,8 @@ def has_attributes(heads: Row, taught: Mapping[str, Meaning]) -> bool:
 
 def meaning_of(head: str, taught: Mapping[str, Meaning]) -> Meaning | None:
     """What the tenant has taught comes first; a column without a meaning is left out."""
+    if len(head) > MAX_HEAD:
+        return None
     if found := taught.get(head.lower()):
         return found
     match = WITH_UNIT.fullmatch(head)
@@ -171,11 +177,7 @@ def value_of(cell: Cell, column: Column, is_attribute: bool) -> Any:
     if not text:
         return None
     if is_attribute and field == "value":
-        return (
-            text
-            if isinstance(cell, str) and not re.fullmatch(r"[+-]?[0-9]+(\.[0-9]+)?", text)
-            else number_of(text, "point")
-        )
+        return text if isinstance(cell, str) and not A_NUMBER.fullmatch(text) else number_of(text, "point")
     if field in NUMBERS:
         return number_of(text, "point" if isinstance(cell, float) else column.notation)
     check_text(text)

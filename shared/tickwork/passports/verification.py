@@ -140,6 +140,8 @@ class _File:
 
     def check_disclosed(self) -> str:
         leaves, audience = self.document["leaves"], self.document["audience"]
+        if audience == "owner":
+            raise Failed("a bundle is for the audiences of the regulation; the owner has a package")
         if len({entry["index"] for entry in leaves}) != len(leaves):
             raise Failed("a leaf occurs twice")
         for entry in leaves:

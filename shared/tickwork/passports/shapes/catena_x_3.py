@@ -1,7 +1,7 @@
 """Battery passports of Catena-X, battery_pass 3, which follows the proposal for the regulation.
 
-Units are those of the model. Its maximum energy is not the certified one, and its shares of recycled material do not
-say of which waste they are: they keep their own paths.
+Units are those of the model. Its maximum energy is not the certified one, its shares of recycled material do not say of
+which waste they are, and its maximum power is in kW by its unit and in W by its description: they keep their own paths.
 """
 
 import re
@@ -122,8 +122,7 @@ TABLE = (
     Line(f"{CHEMISTRY}.batteryVoltage.minVoltage", "performance.minimum_voltage", measure("V")),
     Line(f"{CHEMISTRY}.batteryVoltage.nominalVoltage", "performance.nominal_voltage", measure("V")),
     Line(f"{CHEMISTRY}.batteryVoltage.maxVoltage", "performance.maximum_voltage", measure("V")),
-    Line(f"{CHEMISTRY}.batteryPower.originalPowerCapability", "performance.original_power_capability", measure("W")),
-    Line(f"{CHEMISTRY}.batteryPower.maximumAllowedBatteryPower", "performance.maximum_permitted_power", measure("W")),
+    Line(f"{CHEMISTRY}.batteryPower.originalPowerCapability", "performance.original_power_capability", measure("kW")),
     Line(f"{CHEMISTRY}.batteryPower.powerFade", "performance.power_fade", measure("%")),
     Line(
         f"{CHEMISTRY}.ratioMaximumAllowedBatteryPowerAndMaximumAllowedBatteryEnergy",

@@ -56,7 +56,7 @@ def manufacturer(name: str) -> Form:
 
 PRODUCT = (
     Line("id", "general.product_identifier", TEXT),
-    Line("registeredId", "general.model_identifier", TEXT),
+    Line("modelNumber", "general.model_identifier", TEXT),
     Line("producedByParty.name", "general.manufacturer_name", TEXT),
     Line("producedByParty.id", "general.manufacturer_identifier", TEXT),
     Line("relatedParty", "general.manufacturer_name", manufacturer("name")),
