@@ -26,7 +26,7 @@ SETTINGS = {
     **{"max_wal_size": "512MB", "log_min_messages": "fatal", "deadlock_timeout": "50ms", "jit": "off"},
 }
 
-# How many there were. The view pg_stat_activity takes twice as long.
+# How many there were.
 END_SESSIONS = """
     select count(pg_terminate_backend(pid)) from pg_stat_get_activity(null)
     where datid = (select oid from pg_database where datname = %s)
