@@ -7,11 +7,13 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
+from pypdf import PdfWriter
 
 from tests.passports.sample import KEY, PASSPORT, SECOND
 from tests.world import World
 from tests.world.command_line import run_all
 from tickwork.cli import passports, start
+from tickwork.cli.verification import verify_given
 from tickwork.passports import verifier
 from tickwork.passports.status_list import Listed, signed_list
 from tickwork.passports.trust import read_jwks
@@ -99,6 +101,19 @@ def test_what_is_wrong_is_said_and_the_exit_code_is_1(file: Path, tmp_path: Path
     assert "--as-of: must be a time" in said[9]
     assert "--keys: it is no key set" in said[10]
     assert "--status-list: it is no status list" in said[11]
+
+
+def test_the_pages_of_a_pdf_are_not_verified_and_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A genuine attachment says nothing about pages that somebody has changed, such as this blank one."""
+    forged = PdfWriter()
+    forged.add_blank_page(100, 100)
+    forged.add_attachment("passport.json", PASSPORT.package)
+    forged.write(tmp_path / "forged.pdf")
+
+    code = verify_given([str(tmp_path / "forged.pdf")], [KEY.id], as_of=AS_OF[1])
+
+    assert code == 0
+    assert "unknown  pages: only what is attached was verified" in capsys.readouterr().out
 
 
 def test_the_verdict_is_json_for_scripts(file: Path, tmp_path: Path) -> None:

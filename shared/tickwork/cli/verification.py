@@ -1,17 +1,19 @@
 """What `tickwork passport verify` does. Imports little: the command is to return at once."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tickwork.errors import InvalidRequest
-from tickwork.passports.packages import FileRefused, read_json, read_passport
+from tickwork.passports.packages import FileRefused, is_pdf, read_json, read_passport
 from tickwork.passports.qr import PassportQr, QrRefused
 from tickwork.passports.status_list import StatusList, StatusListRefused
 from tickwork.passports.trust import KeysRefused, Trust, TrustedKey, read_jwks
-from tickwork.passports.verification import Evidence, Verdict, verify, words_of
+from tickwork.passports.verification import Check, Evidence, Verdict, verify, words_of
 
 QR = "BPC1|"
+PAGES = Check("pages", "unknown", "only what is attached was verified: the pages may show something else")
 
 
 def verify_given(
@@ -32,10 +34,13 @@ def verify_given(
     if qr and not files:
         print_qr_alone(qr, as_json)
         return 1
+    data = Path(files[0]).read_bytes()
     try:
-        verdict = verify(read_passport(Path(files[0]).read_bytes()), evidence)
+        verdict = verify(read_passport(data), evidence)
     except FileRefused as error:
         raise InvalidRequest(f"{files[0]}: {error}") from None
+    if is_pdf(data):
+        verdict = replace(verdict, checks=(*verdict.checks, PAGES))
     print_verdict(verdict, as_json)
     return 0 if verdict.is_valid else 1
 

@@ -36,12 +36,16 @@ def read_passport(data: bytes) -> Mapping[str, Json]:
     """The package or bundle in a file, which may be a PDF with it attached."""
     if len(data) > MAX_BYTES:
         raise FileRefused(f"it is larger than {MAX_BYTES:,} bytes")
-    if data.startswith(b"%PDF-"):
+    if is_pdf(data):
         return _attached(data)
     document = read_json(data)
     if not isinstance(document, Mapping) or document.get("type") not in (PACKAGE, BUNDLE):
         raise FileRefused(f"it is no {PACKAGE} and no {BUNDLE}")
     return document
+
+
+def is_pdf(data: bytes) -> bool:
+    return data.startswith(b"%PDF-")
 
 
 def read_json(data: bytes) -> Json:
@@ -109,7 +113,7 @@ def _attached(data: bytes) -> Mapping[str, Json]:
     found = []
     for content in files:
         try:
-            found.append(read_passport(content) if not content.startswith(b"%PDF-") else None)
+            found.append(read_passport(content) if not is_pdf(content) else None)
         except FileRefused:
             continue
     passports = [each for each in found if each]

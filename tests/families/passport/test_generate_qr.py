@@ -1,5 +1,6 @@
 """generate_qr: the code of a signed version, made once and read by foreign readers; and the link of its battery."""
 
+from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
 
 import cv2
@@ -10,7 +11,8 @@ import zxingcpp
 from tests.passports.test_qr import GTIN, HOST, PRINTED, SERIAL, pixels
 from tests.world import World
 from tests.world.passports import FACTS, ISSUED_AT, RULES, attribute
-from tests.world.signing import DRAWING, Signer
+from tests.world.signing import DRAWING, SIGNING, Signer
+from tests.world.waiting import until
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import Job
 from tickwork.passports import qr
@@ -125,3 +127,23 @@ def test_no_payload_and_no_fact_leads_a_link_to_a_foreign_host(signer: Signer) -
 
     assert b"evil.example" in signer.row(UUID(version))["payload_canonical"]
     assert signer.world.value("select link_qr_payload from passports") == f"https://{HOST}/01/{GTIN}/21/{SERIAL}"
+
+
+def test_a_version_can_be_revoked_while_its_code_is_drawn(signer: Signer) -> None:
+    """Whoever changes a version holds its passport first: in another order, two would wait for each other."""
+    version, world = signer.version(), signer.world
+    signer.work("sign", SIGNING)
+    revoking = world.connect()
+
+    with ThreadPoolExecutor() as pool, revoking.transaction():
+        revoking.execute("select from passports for no key update")
+        drawing = pool.submit(signer.work, "passport", DRAWING)
+        until(lambda: world.value(WAITING))
+        revoking.execute("select from passport_versions for no key update nowait")
+        revoking.execute("select revoke_passport(%s, 'recall')", [version])
+
+    drawing.result()
+    assert signer.row(version)["status"] == "revoked"
+
+
+WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"

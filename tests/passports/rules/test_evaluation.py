@@ -8,6 +8,7 @@ import pytest
 
 from tests.passports.rules.small_rules import DAY, mass, material, small_rules
 from tickwork.passports.fact import Fact
+from tickwork.passports.rules import evaluation
 from tickwork.passports.rules.cases import sources_of
 from tickwork.passports.rules.evaluation import Attribute, Evaluation, evaluate
 from tickwork.passports.rules.rules import Rules, read_rules
@@ -136,6 +137,17 @@ def test_long_lists_are_refused_in_loops_but_not_in_sums() -> None:
 
     assert pairs(evaluation) == [("RULE_BUDGET", "WEIGHTLESS")]
     assert evaluation.attributes[1].value == 90.01
+
+
+def test_facts_that_an_expression_is_given_count_as_steps_without_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "MAX_STEPS", 2_000)
+    check = "size(facts.material) > 0"
+    checks = [{"code": f"C{number}", "check": check, "words": "x"} for number in range(10, 35)]
+    materials = [material(f"m{number}", 0) for number in range(100)]
+
+    over = found(mass(), *materials, rules=read_rules(small_rules(checks=checks)))
+
+    assert pairs(over) == [("RULE_BUDGET", f"C{number}") for number in range(29, 35)]
 
 
 def test_the_steps_of_all_rules_together_are_bounded() -> None:

@@ -37,7 +37,8 @@ def generate_qr(payload: Payload, tools: Tools) -> Done:
         raise Permanent(str(error), code="QR_ENCODE_FAILED") from None
     return Done(
         Result(passport_version_id=version["id"], qr_payload=text),
-        writes=[partial(store, version["id"], text, picture), draw_link],
+        # The link first: it holds the passport, as all who change a version do.
+        writes=[draw_link, partial(store, version["id"], text, picture)],
     )
 
 

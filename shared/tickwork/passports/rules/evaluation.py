@@ -36,16 +36,17 @@ class Budget:
         self._longest: dict[str, int] = {}
 
     def take(self, expression: Expression, known: Known) -> None:
+        facts = sum(len(known.values[name]) for name in expression.names if name.startswith("facts."))
         match expression.loops:
             case 0:
-                self._left -= 1
+                # All of them are handed over, whatever is read of them.
+                self._left -= 1 + facts
             case 1:
-                facts = sum(len(known.values[name]) for name in expression.names if name.startswith("facts."))
                 if facts > MAX_FACTS:
                     raise OverBudget(f"the expression goes through more than {MAX_FACTS} facts: use count or sum")
                 self._left -= MAX_LITERALS + facts
             case _:
-                self._left -= MAX_STEPS_OF_ONE
+                self._left -= MAX_STEPS_OF_ONE + facts
         if self._left < 0:
             raise OverBudget(f"the rules take more than {MAX_STEPS} steps")
         if expression.loops:
