@@ -67,6 +67,15 @@ def rules_of(client: Tickwork, given: str, tenant_id: UUID | str | None = None) 
     return id_of(client, given, "rules", "rules")
 
 
+def newest_rules_of(client: Tickwork, given: str) -> UUID:
+    """By their id, or the newest ones of a package, published or not."""
+    found = client.rules.list_rules(None, given)
+    if len({row["tenant_id"] for row in found}) > 1:
+        hint = "Give an id that `tickwork passport rules list` shows."
+        raise InvalidRequest(f"RULES: several tenants have a package {given!r}", hint=hint)
+    return UUID(str(found[0]["id"])) if found else id_of(client, given, "RULES", "rules")
+
+
 def id_of(client: Tickwork, given: str, name: str, kind: str) -> UUID:
     return arguments.whole_id(client, TABLES[kind], given, name, kind)
 

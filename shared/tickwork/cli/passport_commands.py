@@ -12,6 +12,7 @@ from tickwork.cli.output import print_json, print_rows, printable
 from tickwork.cli.passport_arguments import passport_of, rules_of, snapshot_of, version_of
 from tickwork.cli.passport_waiting import finished_job, signed_version
 from tickwork.cli.passports import group
+from tickwork.cli.verification import moment
 from tickwork.client.way import Row
 from tickwork.errors import InvalidRequest
 
@@ -86,8 +87,8 @@ def compile_passport(
     """Make a version of a passport from a sealed snapshot and published rules; sign it and make its QR code."""
     client = connect.client(database_url)
     row = passport_of(client, passport)
-    rules_id = rules_of(client, rules, row["tenant_id"])
-    job = client.passports.request_compile(row["id"], snapshot_of(client, snapshot), rules_id, issued_at)
+    rules_id, at = rules_of(client, rules, row["tenant_id"]), moment(issued_at, "--issued-at")
+    job = client.passports.request_compile(row["id"], snapshot_of(client, snapshot), rules_id, at)
     done = finished_job(client, job["id"], wait)
     version = signed_version(client, row["id"], done.result["passport_version_id"], wait)
     if as_json:
@@ -170,6 +171,7 @@ def revoke_passport(
         print_json(row)
     else:
         print(f"{row['id']} is version {row['number']}, {row['status']}.")
+        print("`tickwork passport status-list` prints the signed list that names it, to be published.")
 
 
 @group.command("export")
