@@ -137,6 +137,8 @@ def test_what_is_not_there_is_said(maker: Maker, ask_all: AskAll) -> None:
         "compile B-1 --snapshot S --rules R --issued-at yesterday": "--issued-at: must be a time such as 2027",
         "facts --document nothing": "--document: there is no document 'nothing'",
         "check S --category ev": "SNAPSHOT: it has no facts",
+        "create B-9 --tenant acme --category car": "--category: must be ev, lmt, industrial or stationary, not 'car'",
+        "documents add x.csv --tenant acme --kind x": "--kind: must be bom, pcf or dd, not 'x'",
         "check S --category car": "--category: must be ev, lmt, industrial or stationary, not 'car'",
         "attributes --category ev --on soon": "--on: must be a day such as 2027-02-18, not 'soon'",
         "status-list --tenant acme": "there is no status list yet",

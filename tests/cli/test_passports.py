@@ -51,6 +51,14 @@ def test_the_command_loads_neither_typer_nor_pydantic_nor_the_database(file: Pat
     assert ran.stdout.splitlines()[-1] == "set()"
 
 
+def test_the_command_line_loads_nothing_of_the_extra_passport() -> None:
+    code = "import sys, tickwork.cli.main; print({'rfc8785', 'cel_expr_python', 'segno', 'typst'} & {*sys.modules})"
+
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "set()\n"
+
+
 def test_the_quick_way_has_the_options_of_the_command() -> None:
     command = next(each for each in passports.group.registered_commands if each.name == "verify")
     assert command.callback is not None

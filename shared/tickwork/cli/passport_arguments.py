@@ -1,11 +1,20 @@
 """What people call passports, versions, snapshots and rules, read into rows and ids."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from tickwork.cli import arguments
 from tickwork.client import Tickwork
 from tickwork.client.way import Row
 from tickwork.errors import InvalidRequest
+
+CATEGORIES = ("ev", "lmt", "industrial", "stationary")
+
+
+def one_of(given: str, known: Sequence[str], name: str) -> str:
+    if given not in known:
+        raise InvalidRequest(f"{name}: must be {', '.join(known[:-1])} or {known[-1]}, not {given!r}")
+    return given
 
 
 def passport_of(client: Tickwork, given: str) -> Row:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
@@ -10,7 +10,7 @@ import typer
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, Tenant
 from tickwork.cli.output import print_json, print_rows, printable
-from tickwork.cli.passport_arguments import rules_of, snapshot_of
+from tickwork.cli.passport_arguments import CATEGORIES, one_of, rules_of, snapshot_of
 from tickwork.cli.passport_inputs import Snapshot
 from tickwork.cli.passports import group
 from tickwork.client import Tickwork
@@ -98,12 +98,8 @@ def say_findings(findings: list[dict[str, str]], unknown: list[str]) -> None:
 
 
 def asked(category: str, on: str | None) -> tuple[str, date]:
-    from tickwork.passports.rules.results import Category
-
-    if category not in get_args(Category):
-        raise InvalidRequest(f"--category: must be ev, lmt, industrial or stationary, not {category!r}")
     try:
-        return category, date.fromisoformat(on) if on else datetime.now(UTC).date()
+        return one_of(category, CATEGORIES, "--category"), date.fromisoformat(on) if on else datetime.now(UTC).date()
     except ValueError:
         raise InvalidRequest(f"--on: must be a day such as 2027-02-18, not {on!r}") from None
 

@@ -9,10 +9,9 @@ import typer
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import print_json, print_rows, printable
-from tickwork.cli.passport_arguments import passport_of, rules_of, snapshot_of, version_of
+from tickwork.cli.passport_arguments import CATEGORIES, one_of, passport_of, rules_of, snapshot_of, version_of
 from tickwork.cli.passport_waiting import finished_job, signed_version
 from tickwork.cli.passports import group
-from tickwork.cli.verification import moment
 from tickwork.client.way import Row
 from tickwork.errors import InvalidRequest
 
@@ -63,7 +62,9 @@ def create_passport(
 ) -> None:
     """Set up the passport of a battery."""
     client = connect.client(database_url)
-    row = client.passports.create_passport(client.tenants.find(tenant), battery, category, model, gtin, serial)
+    row = client.passports.create_passport(
+        client.tenants.find(tenant), battery, one_of(category, CATEGORIES, "--category"), model, gtin, serial
+    )
     if as_json:
         print_json(row)
     else:
@@ -85,6 +86,8 @@ def compile_passport(
     as_json: AsJson = False,
 ) -> None:
     """Make a version of a passport from a sealed snapshot and published rules; sign it and make its QR code."""
+    from tickwork.cli.verification import moment
+
     client = connect.client(database_url)
     row = passport_of(client, passport)
     rules_id, at = rules_of(client, rules, row["tenant_id"]), moment(issued_at, "--issued-at")

@@ -12,7 +12,7 @@ import typer
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import print_json, print_rows, printable
-from tickwork.cli.passport_arguments import document_version_of, snapshot_of
+from tickwork.cli.passport_arguments import document_version_of, one_of, snapshot_of
 from tickwork.cli.passport_waiting import finished_job, read_version
 from tickwork.cli.passports import group
 from tickwork.cli.upload import MAX_BYTES_OVER_HTTP, MAX_FILE_BYTES, check_file
@@ -70,7 +70,7 @@ def add_document(
 ) -> None:
     """Put a bill of materials, a carbon footprint or a due diligence report into the vault, and take its facts."""
     client = connect.client(database_url)
-    tenant_id = client.tenants.find(tenant)
+    tenant_id, kind = client.tenants.find(tenant), one_of(kind, ("bom", "pcf", "dd"), "--kind")
     stored = uploaded(client, tenant, file)
     name = name or file.name
     known = client.passport_documents.list_passport_documents(tenant_id, kind, name, max_rows=1)
