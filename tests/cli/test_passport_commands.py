@@ -12,6 +12,9 @@ from tests.families.passport.test_export_passport import Maker, maker
 from tests.passports.exports.sample import SECRET
 from tests.world import World
 from tests.world.command_line import run_all
+from tests.world.passports import Maker as BatteryMaker
+from tests.world.passports import attribute
+from tickwork.cli.passport_rules import say_run
 from tickwork.passports.qr import PassportQr
 
 __all__ = ["maker"]
@@ -128,10 +131,18 @@ def test_what_a_passport_waits_for_is_said(maker: Maker, ask_all: AskAll) -> Non
 
 def test_what_is_not_there_is_said(maker: Maker, ask_all: AskAll) -> None:
     expected = {
-        "show nothing": "VERSION: 'nothing' is not a passport version id",
+        "show nothing": "VERSION: there is no passport of battery 'nothing'",
         "explain 0000": "PASSPORT: no id of passports begins with '0000'",
-        "compile B-1 --snapshot nothing": "--snapshot: 'nothing' is not a snapshot id",
-        "compile B-1 --snapshot S --rules nothing": "rules: 'nothing' is not a rules id",
+        "compile B-1 --snapshot nothing": "--snapshot: there is no snapshot 'nothing'",
+        "compile B-1 --snapshot S --rules R --issued-at yesterday": "--issued-at: must be a time such as 2027",
+        "facts --document nothing": "--document: there is no document 'nothing'",
+        "check S --category ev": "SNAPSHOT: it has no facts",
+        "create B-9 --tenant acme --category car": "--category: must be ev, lmt, industrial or stationary, not 'car'",
+        "documents add x.csv --tenant acme --kind x": "--kind: must be bom, pcf or dd, not 'x'",
+        "check S --category car": "--category: must be ev, lmt, industrial or stationary, not 'car'",
+        "attributes --category ev --on soon": "--on: must be a day such as 2027-02-18, not 'soon'",
+        "status-list --tenant acme": "there is no status list yet",
+        "compile B-1 --snapshot S --rules nothing": "rules: there is no package of rules 'nothing'",
         "snapshot add S": "nothing to add",
         "rules save nothing.json --tenant acme --package P --version 1": "nothing.json cannot be read",
         "documents add nothing.csv --tenant acme --kind bom": "there is no file nothing.csv",
@@ -160,16 +171,71 @@ def test_snapshots_have_names_and_rules_files(world: World, ask_all: AskAll, tmp
     file = tmp_path / "rules.json"
     file.write_text('{"facts": {}, "attributes": [], "checks": []}')
 
-    _, refused, _, ambiguous, saved, listed = ask_all(
+    _, refused, _, ambiguous, saved, listed, unpublished = ask_all(
         ["snapshot", "create", "spring", "--tenant", "acme"],
         ["snapshot", "seal", "spring"],
         ["snapshot", "create", "spring", "--tenant", "acme"],
         ["snapshot", "seal", "spring"],
-        ["rules", "save", str(file), "--tenant", "acme", "--package", "own", "--version", "1"],
+        ["rules", "save", str(file), "--tests", str(file), "--tenant", "acme", "--package", "own", "--version", "1"],
         ["rules", "list", "--package", "own", "--json"],
+        ["rules", "publish", "own", "--wait", "0"],
     )
 
     assert "the snapshot" in refusal(refused)
     assert "several are called 'spring'" in refusal(ambiguous)
     assert saved.stdout.strip().endswith("is version 1, draft.")
     assert [row["status"] for row in answer(listed)] == ["draft"]
+    assert "has not ended after 0 s" in refusal(unpublished)
+
+
+def test_a_snapshot_is_checked_before_it_is_sealed(
+    world: World, monkeypatch: pytest.MonkeyPatch, ask_all: AskAll
+) -> None:
+    facts = [attribute("general.battery_mass", 450.5, "KGM"), attribute("general.batery_status", "original")]
+    BatteryMaker(world, monkeypatch).snapshot(facts, is_sealed=False)
+
+    early, late, listed = ask_all(
+        ["check", "spring", "--category", "ev", "--on", "2027-02-17"],
+        ["check", "spring", "--category", "ev", "--on", "2027-02-18", "--json"],
+        ["attributes", "--category", "ev", "--on", "2027-02-18", "--mandatory", "--json"],
+    )
+
+    assert early.stdout == (
+        "The rules have no attribute general.batery_status: it is left out of passports.\n"
+        "It can be compiled for ev on 2027-02-17.\n"
+    )
+    assert (early.returncode, late.returncode) == (0, 1)
+    missing = {each["subject"] for each in json.loads(late.stdout)["findings"]}
+    mandatory = {row["path"] for row in answer(listed) if row["value"] is None}
+    assert mandatory - missing == {"general.battery_mass"}
+
+
+def test_the_status_list_is_printed_once_it_is_signed(maker: Maker, ask_all: AskAll) -> None:
+    command = ["status-list", "--tenant", "acme", "--wait", "0"]
+    maker.world.run(
+        "insert into passport_status_lists (tenant_id, document, as_of, signing_key_id) "
+        """values (%s, '{"id": "urn:x"}', now(), 'k')""",
+        maker.tenant,
+    )
+    (printed,) = ask_all(command)
+    maker.world.run("select enqueue_job(%s, 'sign_status_list', '{}')", maker.tenant)
+    (waiting,) = ask_all(command)
+
+    assert answer(printed) == {"id": "urn:x"}
+    assert "has not ended after 0 s" in refusal(waiting)
+
+
+def test_a_failed_run_of_tests_says_which_facts_are_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    case = {"kind": "crossed", "subject": "ev", "category": "lmt", "on": "2027-02-18", "shrunk": [{"fact_key": "x"}]}
+    run = {
+        **{"status": "failed", "passed_count": 1, "total_cases": 2, "seed": 7, "mutants": 0, "mutants_caught": 0},
+        "first_failure": {**case, "problems": ["there is VALUE_MISMATCH of a.b"]},
+    }
+
+    say_run(run, as_json=False)
+
+    assert capsys.readouterr().out.splitlines() == [
+        "failed: 1 of 2 cases, seed 7.",
+        "The first failure is a case of the kind 'crossed' (ev), for lmt on 2027-02-18: there is VALUE_MISMATCH of "
+        'a.b. These facts are enough: [{"fact_key": "x"}]',
+    ]

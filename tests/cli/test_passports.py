@@ -53,6 +53,14 @@ def test_the_command_loads_neither_typer_nor_pydantic_nor_the_database(file: Pat
     assert ran.stdout.splitlines()[-1] == "set()"
 
 
+def test_the_command_line_loads_nothing_of_the_extra_passport() -> None:
+    code = "import sys, tickwork.cli.main; print({'rfc8785', 'cel_expr_python', 'segno', 'typst'} & {*sys.modules})"
+
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout == "set()\n"
+
+
 def test_the_quick_way_has_the_options_of_the_command() -> None:
     command = next(each for each in passports.group.registered_commands if each.name == "verify")
     assert command.callback is not None
@@ -96,7 +104,8 @@ def test_what_is_wrong_is_said_and_the_exit_code_is_1(file: Path, tmp_path: Path
     assert "Alone it proves nothing" in said[4]
     assert "tickwork: QR: it is not BPC1|" in said[5]
     assert "one file and one QR code at most" in said[6]
-    assert "No such file" in said[7]
+    assert "FILE|QR: " in said[7]
+    assert "cannot be read (No such file or directory)" in said[7]
     assert "it is no BPC-PACKAGE-1 and no BPC-BUNDLE-1" in said[8]
     assert "--as-of: must be a time" in said[9]
     assert "--keys: it is no key set" in said[10]

@@ -57,7 +57,11 @@ CHECKS = {
     "documents": "tickwork search 'mietvertrag hauptstraße' --tenant acme --json | grep hauptstrasse-17.pdf",
     "commands": "tickwork jobs --type measure-folder --status done --json | grep '\"exit_code\": 0'",
     "triggers": "tickwork jobs --type http_request --status queued --json | grep 'api.example.com/invoices'",
-    "passports": 'tickwork passport list --tenant acme --json | grep \'"latest_status": "revoked"\'',
+    "passports": """
+        tickwork passport list --tenant acme --json | grep '"latest_status": "revoked"'
+        (tickwork passport verify passport.pdf --keys keys.json --status-list status-list.json || true) |
+          grep 'failed   status: it is revoked'
+    """,
     "webhooks": "tickwork webhooks deliveries --status delivered --json | grep '\"id\"'",
 }
 

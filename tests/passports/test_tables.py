@@ -113,6 +113,7 @@ def test_rows_of_the_other_kinds_and_of_attributes() -> None:
         ("SCHEMA_MISMATCH", "name,mass,unit\n,1,kg\n"),
         ("SCHEMA_MISMATCH", "name,mass,unit,critical\nx,1,kg,perhaps\n"),
         ("SCHEMA_MISMATCH", 'name,mass\n"x'),
+        ("SCHEMA_MISMATCH", "attribute;value;unit\ngeneral.battery_mass;450,5;kg\n"),
         ("UNKNOWN_UNIT", "name,mass\nx,1\n"),
         ("UNKNOWN_UNIT", "name,mass,unit\nx,1,kWh\n"),
         ("NOT_NFC", "name,mass,unit\ne\u0301,1,kg\n"),

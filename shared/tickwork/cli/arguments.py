@@ -57,12 +57,24 @@ def digits_of_id(given: str, name: str, kind: str) -> str:
     """The hexadecimal digits of an id, or of its beginning."""
     digits = given.replace("-", "").lower()
     if not re.fullmatch("[0-9a-f]{4,32}", digits):
+        if kind in NAMED:
+            raise InvalidRequest(
+                f"{name}: there is no {NAMED[kind]} {given!r}", hint=f"`{LISTED_BY[kind]}` lists them."
+            )
         hint = f"Give an id that `{LISTED_BY[kind]}` shows, or at least its first four digits."
         article = "an" if kind == "endpoint" else "a"
         raise InvalidRequest(f"{name}: {given!r} is not {article} {kind} id", hint=hint)
     return digits
 
 
+# What has a name too, by which it was not found.
+NAMED = {
+    "passport": "passport of battery",
+    "passport version": "passport of battery",
+    "document version": "document",
+    "snapshot": "snapshot",
+    "rules": "package of rules",
+}
 PLURALS = {
     "job": "jobs",
     "document": "documents",

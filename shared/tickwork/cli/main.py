@@ -34,6 +34,7 @@ from tickwork.cli import (
     members,
     metrics,
     new,
+    passport_checks,
     passport_commands,
     passport_inputs,
     passport_links,
@@ -63,7 +64,7 @@ RESOURCES = (
 )
 
 # They add their commands to those of `passports`.
-MORE = (passport_inputs, passport_rules, passport_commands, passport_links)
+MORE = (passport_inputs, passport_rules, passport_checks, passport_commands, passport_links)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 for resource in RESOURCES:

@@ -1,11 +1,20 @@
 """What people call passports, versions, snapshots and rules, read into rows and ids."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from tickwork.cli import arguments
 from tickwork.client import Tickwork
 from tickwork.client.way import Row
 from tickwork.errors import InvalidRequest
+
+CATEGORIES = ("ev", "lmt", "industrial", "stationary")
+
+
+def one_of(given: str, known: Sequence[str], name: str) -> str:
+    if given not in known:
+        raise InvalidRequest(f"{name}: must be {', '.join(known[:-1])} or {known[-1]}, not {given!r}")
+    return given
 
 
 def passport_of(client: Tickwork, given: str) -> Row:
@@ -65,6 +74,15 @@ def rules_of(client: Tickwork, given: str, tenant_id: UUID | str | None = None) 
         hint = "`tickwork passport rules publish` publishes them."
         raise InvalidRequest(f"rules: no version of {given!r} is published", hint=hint)
     return id_of(client, given, "rules", "rules")
+
+
+def newest_rules_of(client: Tickwork, given: str) -> UUID:
+    """By their id, or the newest ones of a package, published or not."""
+    found = client.rules.list_rules(None, given)
+    if len({row["tenant_id"] for row in found}) > 1:
+        hint = "Give an id that `tickwork passport rules list` shows."
+        raise InvalidRequest(f"RULES: several tenants have a package {given!r}", hint=hint)
+    return UUID(str(found[0]["id"])) if found else id_of(client, given, "RULES", "rules")
 
 
 def id_of(client: Tickwork, given: str, name: str, kind: str) -> UUID:

@@ -9,7 +9,7 @@ import typer
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import print_json, print_rows, printable
-from tickwork.cli.passport_arguments import passport_of, rules_of, snapshot_of, version_of
+from tickwork.cli.passport_arguments import CATEGORIES, one_of, passport_of, rules_of, snapshot_of, version_of
 from tickwork.cli.passport_waiting import finished_job, signed_version
 from tickwork.cli.passports import group
 from tickwork.client.way import Row
@@ -62,7 +62,9 @@ def create_passport(
 ) -> None:
     """Set up the passport of a battery."""
     client = connect.client(database_url)
-    row = client.passports.create_passport(client.tenants.find(tenant), battery, category, model, gtin, serial)
+    row = client.passports.create_passport(
+        client.tenants.find(tenant), battery, one_of(category, CATEGORIES, "--category"), model, gtin, serial
+    )
     if as_json:
         print_json(row)
     else:
@@ -84,10 +86,12 @@ def compile_passport(
     as_json: AsJson = False,
 ) -> None:
     """Make a version of a passport from a sealed snapshot and published rules; sign it and make its QR code."""
+    from tickwork.cli.verification import moment
+
     client = connect.client(database_url)
     row = passport_of(client, passport)
-    rules_id = rules_of(client, rules, row["tenant_id"])
-    job = client.passports.request_compile(row["id"], snapshot_of(client, snapshot), rules_id, issued_at)
+    rules_id, at = rules_of(client, rules, row["tenant_id"]), moment(issued_at, "--issued-at")
+    job = client.passports.request_compile(row["id"], snapshot_of(client, snapshot), rules_id, at)
     done = finished_job(client, job["id"], wait)
     version = signed_version(client, row["id"], done.result["passport_version_id"], wait)
     if as_json:
@@ -170,6 +174,7 @@ def revoke_passport(
         print_json(row)
     else:
         print(f"{row['id']} is version {row['number']}, {row['status']}.")
+        print("`tickwork passport status-list` prints the signed list that names it, to be published.")
 
 
 @group.command("export")

@@ -12,7 +12,7 @@ import typer
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
 from tickwork.cli.output import print_json, print_rows, printable
-from tickwork.cli.passport_arguments import document_version_of, snapshot_of
+from tickwork.cli.passport_arguments import document_version_of, one_of, snapshot_of
 from tickwork.cli.passport_waiting import finished_job, read_version
 from tickwork.cli.passports import group
 from tickwork.cli.upload import MAX_BYTES_OVER_HTTP, MAX_FILE_BYTES, check_file
@@ -45,13 +45,15 @@ def list_documents(
     client = connect.client(database_url)
     tenant_id = client.tenants.find(tenant) if tenant else None
     rows = client.passport_documents.list_document_versions(tenant_id, max_rows=limit)
+    named = client.passport_documents.list_passport_documents(tenant_id, max_rows=1000)
+    names = {each["id"]: each["name"] for each in named}
     columns = {
         "id": lambda row: str(row["id"]),
-        "document": lambda row: str(row["passport_document_id"]),
+        "document": lambda row: names.get(row["passport_document_id"], str(row["passport_document_id"])),
         "version": lambda row: str(row["version"]),
         "status": lambda row: row["status"],
         "facts": lambda row: str(row["fact_count"] if row["fact_count"] is not None else ""),
-        "note": lambda row: row["error_code"] or "",
+        "note": lambda row: f"{row['error_code']}: {row['error_message']}" if row["error_code"] else "",
     }
     print_rows(rows, as_json, columns, "No documents. `tickwork passport documents add FILE` adds one.")
 
@@ -68,7 +70,7 @@ def add_document(
 ) -> None:
     """Put a bill of materials, a carbon footprint or a due diligence report into the vault, and take its facts."""
     client = connect.client(database_url)
-    tenant_id = client.tenants.find(tenant)
+    tenant_id, kind = client.tenants.find(tenant), one_of(kind, ("bom", "pcf", "dd"), "--kind")
     stored = uploaded(client, tenant, file)
     name = name or file.name
     known = client.passport_documents.list_passport_documents(tenant_id, kind, name, max_rows=1)
@@ -77,7 +79,7 @@ def add_document(
     if as_json:
         print_json(version)
         return
-    print(f"{version['id']} is version {version['version']}, {version['status']}, {version['fact_count']} facts.")
+    print(f"{version['id']} is version {version['version']}, {version['status']}, {counted(version['fact_count'])}.")
     if is_extracted(stored):
         of_it = f"--document {shlex.quote(printable(name))}"
         print(f"An extraction has read them. Compare `tickwork passport facts {of_it}` with the file, then")
@@ -152,7 +154,7 @@ def confirm_facts(
     client = connect.client(database_url)
     ids = [*(facts or ()), *(unconfirmed(client, document_version_of(client, document)) if document else ())]
     rows = client.facts.confirm_facts(ids)
-    print_json(rows) if as_json else print(f"{len(rows)} facts are confirmed.")
+    print_json(rows) if as_json else print(f"Confirmed {counted(len(rows))}.")
 
 
 def unconfirmed(client: Tickwork, document_version_id: UUID) -> Iterator[str]:
@@ -228,4 +230,8 @@ def say_snapshot(row: Row, as_json: bool) -> None:
     if as_json:
         print_json({name: value for name, value in row.items() if name != "snapshot_canonical"})
     else:
-        print(f"{row['id']} is {row['status']}, {row['item_count']} facts.")
+        print(f"{row['id']} is {row['status']}, {counted(row['item_count'])}.")
+
+
+def counted(facts: int) -> str:
+    return "1 fact" if facts == 1 else f"{facts} facts"

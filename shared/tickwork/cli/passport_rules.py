@@ -3,22 +3,26 @@
 import json
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 
 from tickwork.cli import connect
 from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant, Tenant
-from tickwork.cli.output import print_json, print_rows
-from tickwork.cli.passport_arguments import id_of
+from tickwork.cli.output import print_json, print_rows, printable
+from tickwork.cli.passport_arguments import newest_rules_of, rules_of
 from tickwork.cli.passport_waiting import finished_job
 from tickwork.cli.passports import group
+from tickwork.client import Tickwork
 from tickwork.client.way import Row
 from tickwork.errors import InvalidRequest
 
 rules = typer.Typer(help="Save, test and publish rules.", rich_markup_mode=None)
 group.add_typer(rules, name="rules")
 
-RulesId = Annotated[str, typer.Argument(help="As `tickwork passport rules list` shows it.", metavar="RULES")]
+RulesName = Annotated[
+    str, typer.Argument(help="Id of rules, or name of a package for its newest version.", metavar="RULES")
+]
 Wait = Annotated[float, typer.Option(min=0, help="How many seconds to wait for it.")]
 
 
@@ -39,6 +43,18 @@ def list_rules(
         "status": lambda row: row["status"],
     }
     print_rows(rows, as_json, columns, "No rules. `tickwork passport rules save FILE` saves some.")
+
+
+@rules.command("show")
+def show_rules(
+    rules: Annotated[str, typer.Argument(help="Id of rules, or the name of their package.", metavar="RULES")],
+    tests: Annotated[bool, typer.Option("--tests", help="Their tests instead.")] = False,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Print rules as JSON, such as `save` reads: a beginning for rules of your own."""
+    client = connect.client(database_url)
+    row = client.rules.get_rules(rules_of(client, rules))
+    print_json(row["tests_source" if tests else "dsl_source"])
 
 
 @rules.command("save")
@@ -84,7 +100,7 @@ def check(source: Any) -> None:
 
 @rules.command("test")
 def run_tests(
-    rules: RulesId,
+    rules: RulesName,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same cases.")] = None,
     wait: Wait = 120,
     database_url: DatabaseUrl = None,
@@ -92,29 +108,55 @@ def run_tests(
 ) -> None:
     """Test rules with at least 500 cases; a draft that passes becomes validated."""
     client = connect.client(database_url)
-    id = id_of(client, rules, "RULES", "rules")
-    job = finished_job(client, client.rules.request_rule_tests(id, seed)["id"], wait)
-    run = next(row for row in client.rules.list_rule_tests(id) if row["job_id"] == job.id)
-    if as_json:
-        print_json(run)
-    else:
-        print(f"{run['status']}: {run['passed_count']} of {run['total_cases']} cases, seed {run['seed']}.")
-        print(f"The tests notice {run['mutants_caught']} of {run['mutants']} changes of the rules.")
+    run = tested(client, newest_rules_of(client, rules), seed, wait)
+    say_run(run, as_json)
     raise typer.Exit(0 if run["status"] == "passed" else 1)
 
 
+def tested(client: Tickwork, id: UUID, seed: int | None, wait: float) -> Row:
+    job = finished_job(client, client.rules.request_rule_tests(id, seed)["id"], wait)
+    return next(row for row in client.rules.list_rule_tests(id) if row["job_id"] == job.id)
+
+
+def say_run(run: Row, as_json: bool) -> None:
+    if as_json:
+        print_json(run)
+        return
+    print(f"{run['status']}: {run['passed_count']} of {run['total_cases']} cases, seed {run['seed']}.")
+    if run["mutants"]:
+        print(f"The tests notice {run['mutants_caught']} of {run['mutants']} changes of the rules.")
+    if failure := run["first_failure"]:
+        print(printable(f"The first failure is {in_words(failure)}"))
+
+
+def in_words(failure: Row) -> str:
+    """One line, with the facts that are enough to make it fail."""
+    where = f"a case of the kind {failure['kind']!r} ({failure['subject']})"
+    facts = json.dumps(failure["shrunk"], ensure_ascii=False)
+    when = f"for {failure['category']} on {failure['on']}"
+    return f"{where}, {when}: {'; '.join(failure['problems'])}. These facts are enough: {facts}"
+
+
 @rules.command("publish")
-def publish_rules(rules: RulesId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+def publish_rules(
+    rules: RulesName, wait: Wait = 120, database_url: DatabaseUrl = None, as_json: AsJson = False
+) -> None:
     """Publish rules, so that passports can be compiled by them; a draft is tested first."""
     client = connect.client(database_url)
-    say_rules(client.rules.publish_rules(id_of(client, rules, "RULES", "rules")), as_json)
+    id = newest_rules_of(client, rules)
+    if client.rules.get_rules(id)["status"] == "draft":
+        run = tested(client, id, None, wait)
+        if run["status"] != "passed":
+            say_run(run, as_json)
+            raise typer.Exit(1)
+    say_rules(client.rules.publish_rules(id), as_json)
 
 
 @rules.command("retire")
-def retire_rules(rules: RulesId, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
+def retire_rules(rules: RulesName, database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
     """Retire published rules: no passport is compiled by them any more."""
     client = connect.client(database_url)
-    say_rules(client.rules.retire_rules(id_of(client, rules, "RULES", "rules")), as_json)
+    say_rules(client.rules.retire_rules(newest_rules_of(client, rules)), as_json)
 
 
 def say_rules(row: Row, as_json: bool) -> None:

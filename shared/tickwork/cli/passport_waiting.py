@@ -15,8 +15,20 @@ def finished_job(client: Tickwork, job_id: UUID | str, seconds: float) -> Job:
     job = client.wait(UUID(str(job_id)), seconds)
     if job.status == "done":
         return job
-    hint = f"`tickwork job {job.id}` shows the attempts; `tickwork retry {job.id}` tries again."
-    raise InvalidRequest(f"{job.type} {job.status}: {job.error_code} {job.error_message}", hint=hint)
+    raise InvalidRequest(f"{job.type} {job.status}: {job.error_code} {job.error_message}", hint=what_next(job))
+
+
+def what_next(job: Job) -> str:
+    """A job that has failed for good fails again with the same input."""
+    if job.status != "failed":
+        return f"`tickwork job {job.id}` shows the attempts; `tickwork retry {job.id}` tries again."
+    if job.error_code == "COMPILE_ERROR":
+        return (
+            "`tickwork passport check SNAPSHOT --category …` lists all that is wrong, before a snapshot is sealed too."
+        )
+    if job.error_code == "DOCUMENT_REJECTED":
+        return "Correct the file and add it again."
+    return f"Correct what it was given, then run the command again; `tickwork job {job.id}` shows the attempt."
 
 
 def read_version(client: Tickwork, passport_document_id: UUID | str, version_id: str, seconds: float) -> Row:
@@ -47,3 +59,14 @@ def signed_version(client: Tickwork, passport_id: UUID | str, version_id: str, s
             why = client.passports.explain_passport(passport_id)
             raise InvalidRequest(f"the version is not signed after {seconds:.0f} s", hint=why)
         time.sleep(LOOK_SECONDS)
+
+
+def signed_status_list(client: Tickwork, tenant_id: UUID | str | None, seconds: float) -> Row:
+    """With all that was revoked or superseded before it was asked for."""
+    for status in ("queued", "running"):
+        for job in client.jobs.list_jobs(tenant_id=tenant_id, type="sign_status_list", status=status):
+            finished_job(client, job.id, seconds)
+    found = client.passports.passport_status_list(tenant_id)
+    if found is None:
+        raise InvalidRequest("there is no status list yet", hint="The first revoked or superseded version makes one.")
+    return found

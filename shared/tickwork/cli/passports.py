@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tickwork.cli.options import AsJson, DatabaseUrl
+from tickwork.cli.options import AsJson, DatabaseUrl, OfTenant
 from tickwork.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 # Other files add commands to it: verify is loaded without them.
-group = typer.Typer(help="Verify battery passports, or register the keys that sign them.", rich_markup_mode=None)
+group = typer.Typer(help="Make, sign, export and verify battery passports.", rich_markup_mode=None)
 commands.add_typer(group, name="passport")
 
 
@@ -101,6 +101,21 @@ def keys_of_issuer(
 
     found = [trusted_key(row) for row in connect.client(database_url).signing_keys.list_signing_keys()]
     print_json(did_document(did, found) if did else jwks(found))
+
+
+@group.command("status-list")
+def status_list_of_issuer(
+    tenant: OfTenant,
+    wait: Annotated[float, typer.Option(min=0, help="How many seconds to wait for one that is being signed.")] = 60,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Print the signed list of a tenant's revoked and superseded versions, to be published where verifiers find it."""
+    from tickwork.cli import connect
+    from tickwork.cli.output import print_json
+    from tickwork.cli.passport_waiting import signed_status_list
+
+    client = connect.client(database_url)
+    print_json(signed_status_list(client, client.tenants.find(tenant), wait)["document"])
 
 
 def trusted_key(row: dict[str, Any]) -> "TrustedKey":

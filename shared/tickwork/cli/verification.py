@@ -34,15 +34,23 @@ def verify_given(
     if qr and not files:
         print_qr_alone(qr, as_json)
         return 1
-    data = Path(files[0]).read_bytes()
+    data = content_of(Path(files[0]), "FILE|QR")
     try:
         verdict = verify(read_passport(data), evidence)
     except FileRefused as error:
-        raise InvalidRequest(f"{files[0]}: {error}") from None
+        hint = "It must be a PDF of `tickwork passport export`, or what `tickwork passport disclose` writes."
+        raise InvalidRequest(f"{files[0]}: {error}", hint=hint) from None
     if is_pdf(data):
         verdict = replace(verdict, checks=(*verdict.checks, PAGES))
     print_verdict(verdict, as_json)
     return 0 if verdict.is_valid else 1
+
+
+def content_of(file: Path, name: str) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InvalidRequest(f"{name}: {file} cannot be read ({error.strerror})") from None
 
 
 def read_qr(text: str) -> PassportQr:
@@ -54,23 +62,23 @@ def read_qr(text: str) -> PassportQr:
 
 def read_keys(file: Path | None) -> dict[str, TrustedKey]:
     try:
-        return read_jwks(read_json(file.read_bytes())) if file else {}
+        return read_jwks(read_json(content_of(file, "--keys"))) if file else {}
     except (KeysRefused, FileRefused) as error:
         raise InvalidRequest(f"--keys: {error}") from None
 
 
 def read_list(file: Path | None) -> StatusList | None:
     try:
-        return StatusList.read(read_json(file.read_bytes())) if file else None
+        return StatusList.read(read_json(content_of(file, "--status-list"))) if file else None
     except (StatusListRefused, FileRefused) as error:
         raise InvalidRequest(f"--status-list: {error}") from None
 
 
-def moment(text: str | None) -> datetime | None:
+def moment(text: str | None, name: str = "--as-of") -> datetime | None:
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
-        raise InvalidRequest("--as-of: must be a time such as 2027-02-18T00:00:00Z") from None
+        raise InvalidRequest(f"{name}: must be a time such as 2027-02-18T00:00:00Z") from None
     return found.replace(tzinfo=UTC) if found and not found.tzinfo else found
 
 

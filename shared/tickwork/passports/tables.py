@@ -200,6 +200,9 @@ def in_known_units(payload: dict[str, Any], units: Mapping[str, str]) -> dict[st
     measured = "mass" if "mass" in payload else "value"
     name = payload.pop("unit", None) or units.get(measured)
     unit = unit_of(name) if name else None
+    if unit and isinstance(text := payload.get(measured), str):
+        # 450,5 would be a text; whether its comma is a decimal one is not guessed.
+        raise Refused("SCHEMA_MISMATCH", f"{shown(text)} has a unit but is not a number; write a decimal point")
     if measured == "mass" and "mass" in payload and (unit is None or unit.code != "KGM"):
         raise Refused("UNKNOWN_UNIT", "a mass needs a unit such as KGM or GRM")
     for field, value in payload.items():
