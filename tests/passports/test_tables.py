@@ -64,6 +64,8 @@ def test_what_is_not_a_number_is_refused(cell: str) -> None:
         ("mg", "KGM", "0.000001"),
         ("Wh", "KWH", "0.001"),
         ("MWh", "KWH", "1000"),
+        ("MWH", "KWH", "1000"),
+        ("mohm", "OHM", "0.001"),
         ("mAh", "AMH", "0.001"),
         ("%", "P1", "1"),
         ("kg CO2e / kWh", "kgCO2e/kWh", "1"),
@@ -74,7 +76,7 @@ def test_units_are_converted_by_exact_decimals(name: str, code: str, factor: str
     assert unit_of(name) == (code, Decimal(factor))
 
 
-@pytest.mark.parametrize("name", ["mWh", "Mg", "MV", "lb", "horses", "", "kg/m"])
+@pytest.mark.parametrize("name", ["mWh", "mwh", "Mg", "MV", "Mohm", "MAh", "lb", "horses", "", "kg/m"])
 def test_an_unknown_unit_is_refused(name: str) -> None:
     with pytest.raises(Refused) as refused:
         unit_of(name)
@@ -119,6 +121,7 @@ def test_rows_of_the_other_kinds_and_of_attributes() -> None:
         ("NOT_NFC", "name,mass,unit\ne\u0301,1,kg\n"),
         ("NUL_CHARACTER", "name,mass,unit\nab\0c,1,kg\n"),
         ("NUMBER_NOT_EXACT", "name,mass,unit\nx,0.12345678901234567891,kg\n"),
+        ("NUMBER_NOT_EXACT", "name,mass,unit\nx,1.0000000000000000000000000000000001,g\n"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_by_name(code: str, text: str) -> None:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Literal
 
 from tickwork.passports.reading import Refused, exact_number, shown
 
+# More digits than a number may have here: none is rounded away before it is looked at.
+EXACT = Context(prec=1000)
 Notation = Literal["point", "comma"]
 PLAIN = re.compile(r"[+-]?[0-9]{1,50}(?:[eE][+-]?[0-9]{1,3})?")
 POINT = re.compile(
@@ -53,6 +55,6 @@ def number_of(cell: str, notation: Notation) -> Decimal:
     return Decimal(plain)
 
 
-def as_json(number: Decimal) -> int | float:
-    """The number as JSON holds it, if a double keeps all its digits."""
-    return exact_number(str(number))
+def as_json(number: Decimal, factor: Decimal = Decimal(1)) -> int | float:
+    """The number times the factor as JSON holds it, if a double keeps all its digits."""
+    return exact_number(str(EXACT.multiply(number, factor)))

@@ -207,5 +207,5 @@ def in_known_units(payload: dict[str, Any], units: Mapping[str, str]) -> dict[st
         raise Refused("UNKNOWN_UNIT", "a mass needs a unit such as KGM or GRM")
     for field, value in payload.items():
         if field in NUMBERS and not isinstance(value, str | bool):
-            payload[field] = as_json(value * unit.factor if unit and field == measured else value)
+            payload[field] = as_json(value, unit.factor) if unit and field == measured else as_json(value)
     return {**payload, "unit": unit.code} if unit and measured in payload else payload

@@ -53,15 +53,16 @@ CARBON_FACTORS = {"kg": Decimal(1), "g": MILLI, "t": KILO}
 PER = {"kwh": "/kWh", "kg": "/kg", "km": "/km", "unit": "/unit", "piece": "/unit", "l": "/l", None: ""}
 
 
-# What differs from a known unit by the size of a letter, and by a million.
-CONFUSED = {"mWh", "MV", "MΩ", "MOhm", "MAh", "Mg"}
+# By their first letter, which must be a small one or a capital: the other one means a million times as much or less.
+MILLI_UNITS, MEGA_UNITS = {"mv", "mω", "mohm", "mah", "mg"}, {"mwh"}
 
 
 def unit_of(name: str) -> Unit:
     """The unit that people or models call so, such as `kg`, `KGM` or `unit:kilogram`."""
     written = re.sub(r"\s", "", name).removeprefix("unit:")
     plain = written.lower()
-    if written not in CONFUSED and (found := KNOWN.get(plain)):
+    is_confused = plain in (MILLI_UNITS if written.startswith("M") else MEGA_UNITS)
+    if not is_confused and (found := KNOWN.get(plain)):
         return found
     if carbon := CARBON.fullmatch(plain):
         return Unit(f"kgCO2e{PER[carbon[2]]}", CARBON_FACTORS[carbon[1]])

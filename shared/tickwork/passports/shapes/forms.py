@@ -119,7 +119,7 @@ def plain(factor: str = "1") -> Form:
     """A number without a unit."""
 
     def read(value: Any) -> Payload:
-        return {"value": as_json(number(plain_value(value), "the value") * Decimal(factor)), **time_of(value)}
+        return {"value": as_json(number(plain_value(value), "the value"), Decimal(factor)), **time_of(value)}
 
     return Form(read, is_whole=True)
 

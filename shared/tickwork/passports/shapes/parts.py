@@ -52,7 +52,7 @@ def number(value: Any, name: str) -> Decimal:
 def amount(value: Any, unit: Any, name: str) -> dict[str, Any]:
     """A number in the unit of its kind, with the code of that."""
     known = unit_of(text(unit, f"the unit of {name}"))
-    return {"value": as_json(number(value, name) * known.factor), "unit": known.code}
+    return {"value": as_json(number(value, name), known.factor), "unit": known.code}
 
 
 def given(**fields: Any) -> dict[str, Any]:
