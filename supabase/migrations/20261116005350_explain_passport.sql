@@ -107,7 +107,12 @@ volatile
 as $$
   select case
     when jobs.status = 'done' then null
-    when jobs.id is not null then 'The last job that was to compile it: ' || tickwork.explain_job(jobs.id)
+    -- Not a case for retry_job: neither a sealed snapshot nor published rules change.
+    when jobs.status = 'failed' then format(
+      'Its last compilation failed (%s): %s. Compile it again, from a snapshot or by rules that mend that.',
+      jobs.error_code, rtrim(jobs.error_message, '.')
+    )
+    when jobs.id is not null then 'Its last compilation: ' || tickwork.explain_job(jobs.id)
     when (latest).id is not null then null
     else 'It was never compiled. ' || case
       when not exists (

@@ -56,6 +56,8 @@ def test_show_prints_what_is_public_and_the_qr_code(maker: Maker, ask_all: AskAl
 
     assert "performance.rated_capacity               120 AMH" in shown.stdout
     assert SECRET not in shown.stdout
+    # As verify takes it.
+    assert f"qr_payload           {text}\n" in without.stdout
     # 57 modules and a quiet zone of 4 on each side.
     assert "█" * 65 in shown.stdout
     assert "█" not in without.stdout

@@ -27,6 +27,11 @@ To = Annotated[Path | None, typer.Option("--to", help="The file to write.")]
 Gtin = Annotated[str | None, typer.Option(help="Of the model, by GS1: 14 digits.")]
 Serial = Annotated[str | None, typer.Option(help="Of the battery, by GS1; its link has GTIN and serial number.")]
 Audience = Annotated[str, typer.Option(help="public, legitimate_interest or authorities.")]
+# Of a version.
+SHOWN = (
+    *("battery_identifier", "id", "number", "status", "issued_at", "receipt_hash", "signing_key_id"),
+    *("qr_payload", "link_qr_payload"),
+)
 
 
 @group.command("list")
@@ -117,16 +122,7 @@ def show_passport(
     if as_json:
         print_json({**row, "public": bundle})
         return
-    for name in (
-        "battery_identifier",
-        "id",
-        "number",
-        "status",
-        "issued_at",
-        "receipt_hash",
-        "signing_key_id",
-        "link_qr_payload",
-    ):
+    for name in SHOWN:
         if row[name] is not None:
             print(f"{name:<20} {printable(str(row[name]))}")
     for each in bundle["leaves"] if bundle else []:

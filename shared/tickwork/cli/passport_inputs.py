@@ -214,6 +214,10 @@ def remove_from_snapshot(
     snapshot: Snapshot, fact: FactIds = None, database_url: DatabaseUrl = None, as_json: AsJson = False
 ) -> None:
     """Take facts out of a snapshot."""
+    if not fact:
+        raise InvalidRequest(
+            "nothing to remove", hint="Pass --fact: `tickwork passport facts --snapshot` lists those that are in it."
+        )
     client = connect.client(database_url)
     id = snapshot_of(client, snapshot, "SNAPSHOT")
     say_snapshot(client.snapshots.remove_snapshot_items(id, fact or []), as_json)
