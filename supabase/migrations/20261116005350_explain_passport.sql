@@ -109,7 +109,7 @@ as $$
     when jobs.status = 'done' then null
     -- Not a case for retry_job: neither a sealed snapshot nor published rules change.
     when jobs.status = 'failed' then format(
-      'Its last compilation failed (%s): %s. Compile it again, from a snapshot or by rules that mend that.',
+      'Its last compilation failed (%s): %s. Correct the facts in a new snapshot, or use other rules, then try again.',
       jobs.error_code, rtrim(jobs.error_message, '.')
     )
     when jobs.id is not null then 'Its last compilation: ' || tickwork.explain_job(jobs.id)

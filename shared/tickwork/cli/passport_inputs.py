@@ -220,7 +220,7 @@ def remove_from_snapshot(
         )
     client = connect.client(database_url)
     id = snapshot_of(client, snapshot, "SNAPSHOT")
-    say_snapshot(client.snapshots.remove_snapshot_items(id, fact or []), as_json)
+    say_snapshot(client.snapshots.remove_snapshot_items(id, fact), as_json)
 
 
 @snapshots.command("seal")
