@@ -14,7 +14,7 @@ SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 # Hundreds of processes load the package: without bytecode each one compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-broker test-guards check-deploy bench chaos soak schemas docs client screenshots attack lint lock clean
+.PHONY: help demo test explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-broker test-guards check-deploy bench chaos soak core-size schemas docs client screenshots attack lint lock clean
 
 # What can be made.
 help:
@@ -87,6 +87,10 @@ EXAMPLES ?= 2000
 # Foreign bytes for every parser, new ones each time; make fuzz EXAMPLES=100000 takes longer.
 fuzz: $(STAMP)
 	env TICKWORK_FUZZ_EXAMPLES=$(EXAMPLES) $(PYTEST) tests/fuzz
+
+# How large the queue's core is: lines of its chapters, and how many SQL functions each of its verbs reaches.
+core-size: $(STAMP)
+	$(BIN)/python infra/local/count_core.py
 
 # The migrations with the schemas of our own types, from the models of their handlers.
 schemas: $(STAMP)
