@@ -17,11 +17,13 @@ from tickwork_bench.cold_start import COLD_START
 from tickwork_bench.concurrency import CONCURRENCY
 from tickwork_bench.console import CONSOLE
 from tickwork_bench.contention import CONTENTION
+from tickwork_bench.core import CORE
 from tickwork_bench.drain import DRAIN
 from tickwork_bench.enqueue import ENQUEUE
 from tickwork_bench.fair_claim import FAIR_CLAIM
 from tickwork_bench.fairness import FAIRNESS
 from tickwork_bench.figures import FIGURES
+from tickwork_bench.held_snapshot import HELD_SNAPSHOT
 from tickwork_bench.invoke import INVOKE
 from tickwork_bench.latency import LATENCY
 from tickwork_bench.measure import Bench, Measurement, Result
@@ -38,6 +40,8 @@ from tickwork_local.stack import stopped_by_signals
 MEASUREMENTS = (
     DRAIN,
     ENQUEUE,
+    CORE,
+    HELD_SNAPSHOT,
     LATENCY,
     WAKE_UPS,
     CONCURRENCY,
@@ -107,7 +111,7 @@ def measured(console: Console, chosen: list[Measurement], options: Namespace) ->
             def say(step: str, name: str = measurement.name) -> None:
                 progress.update(task, description=f"{name}: {step}")
 
-            bench = Bench(place, options.quick, say)
+            bench = Bench(place, options.folder, options.quick, say)
             began = time.monotonic()
             try:
                 results[measurement.name] = measurement.run(bench)

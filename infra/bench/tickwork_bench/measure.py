@@ -4,12 +4,13 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Literal
 
 from tickwork_bench.place import Place
 
-Unit = Literal["jobs/s", "pages/s", "passports/min", "µs", "ms", "claims", "rows", "times", "kB", "%"]
+Unit = Literal["jobs/s", "pages/s", "passports/min", "µs", "ms", "claims", "rows", "times", "kB", "bytes", "%"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Bench:
     """Where to measure, how much, and whom to tell."""
 
     place: Place
+    folder: Path
     is_quick: bool
     say: Callable[[str], None]
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -63,7 +63,20 @@ def running_place(folder: Path) -> Iterator[Place]:
     if url := os.environ.get("DATABASE_URL"):
         yield Place(url)
         return
-    with running_postgres(folder / "postgres", settings=SETTINGS) as server:
+    with embedded_place(folder / "postgres", SETTINGS) as place:
+        yield place
+
+
+@contextmanager
+def place_without_disk(folder: Path) -> Iterator[Place]:
+    """An embedded server that never waits for the disk: for what is measured in CPU time."""
+    with embedded_place(folder / "postgres-without-disk", {**SETTINGS, "fsync": "off"}) as place:
+        yield place
+
+
+@contextmanager
+def embedded_place(data: Path, settings: Mapping[str, str]) -> Iterator[Place]:
+    with running_postgres(data, settings=settings) as server:
         place = Place(server.url())
         place.drop_leftovers()
         try:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg
+from psycopg import Connection
+from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 
 from tickwork_bench.contenders import Sender
@@ -21,25 +23,25 @@ SCHEMA = """
     create index jobs_due on jobs (priority desc, run_at) where status = 'queued';
 """
 
-NEXT_JOBS = """
-    next_jobs as (
+# The size of a batch is part of the text, and jobs are found by an array: such a plan is good for any parameters, and
+# with plan_cache_mode it is made once.
+CLAIM = """
+    update jobs
+    set status = 'running', attempts = attempts + 1
+    where id = any (array(
       select id
       from jobs
       where status = 'queued'
         and run_at <= now()
       order by priority desc, run_at
-      limit %(wanted)s
+      limit {max_jobs}
       for update skip locked
-    )
-    update jobs
-    set status = 'running', attempts = attempts + 1
-    from next_jobs
-    where jobs.id = next_jobs.id
-    returning jobs.id, jobs.payload
+    ))
+    returning id, payload
 """
-CLAIM = f"with {NEXT_JOBS}"
-COMPLETE = "update jobs set status = 'done' where id = any(%(done)s)"
-COMPLETE_AND_CLAIM = f"with completed as ({COMPLETE}), {NEXT_JOBS}"
+COMPLETE = "update jobs set status = 'done' where id = any (%(done)s::bigint[])"
+COMPLETE_AND_CLAIM = f"with completed as ({COMPLETE}) {CLAIM}"
+KEPT_PLANS = "select coalesce(sum(generic_plans), 0) from pg_prepared_statements"
 INSERT = "insert into jobs (payload) values (%s) returning id"
 INSERT_MANY = "insert into jobs (payload) select unnest(%s::jsonb[]) returning id"
 
@@ -64,10 +66,10 @@ def add(url: str, jobs: int) -> None:
 
 
 def drain_with_two_commits(url: str, watch: Watch) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        while row := connection.execute(CLAIM, {"wanted": 1}).fetchone():
+    with connected(url) as connection:
+        while row := connection.execute(CLAIM.format(max_jobs=1).encode(), prepare=True).fetchone():
             watch.tick()
-            connection.execute(COMPLETE, {"done": [row[0]]})
+            connection.execute(COMPLETE, {"done": [row[0]]}, prepare=True)
 
 
 def drain(url: str, watch: Watch, batch_size: int) -> None:
@@ -79,27 +81,52 @@ def drain(url: str, watch: Watch, batch_size: int) -> None:
 
 def claimer(url: str, max_jobs: int) -> Callable[[], int]:
     """What completes the jobs it claimed before and claims the next in one statement; it returns how many these are."""
-    connection = psycopg.connect(url, autocommit=True)
+    return completer(connected(url), max_jobs)
+
+
+def completer(connection: Connection[TupleRow], max_jobs: int) -> Callable[[], int]:
+    statement = COMPLETE_AND_CLAIM.format(max_jobs=max_jobs).encode()
     done: list[int] = []
+    has_checked = False
 
     def complete_and_claim() -> int:
-        nonlocal done
-        rows = connection.execute(COMPLETE_AND_CLAIM, {"wanted": max_jobs, "done": done}).fetchall()
+        nonlocal done, has_checked
+        rows = connection.execute(statement, {"done": done}, prepare=True).fetchall()
         done = [row[0] for row in rows]
+        if not has_checked:
+            check_plans_are_kept(connection)
+            has_checked = True
         return len(done)
 
     return complete_and_claim
 
 
+def check_plans_are_kept(connection: Connection[TupleRow]) -> None:
+    row = connection.execute(KEPT_PLANS).fetchone()
+    assert row
+    assert row[0] > 0, "the bare loop makes a new plan for every execution"
+
+
+def connected(url: str) -> Connection[TupleRow]:
+    """A connection whose prepared statements are planned once."""
+    connection = psycopg.connect(url, autocommit=True)
+    connection.execute("set plan_cache_mode = force_generic_plan")
+    return connection
+
+
 @contextmanager
 def sender(url: str) -> Iterator[Sender]:
-    with psycopg.connect(url, autocommit=True) as connection:
+    with connected(url) as connection:
+        yield sender_of(connection)
 
-        def one_by_one(jobs: int) -> None:
-            for number in range(jobs):
-                connection.execute(INSERT, [Jsonb({"number": number})]).fetchone()
 
-        def in_bulk(jobs: int) -> None:
-            connection.execute(INSERT_MANY, [[Jsonb({"number": number}) for number in range(jobs)]]).fetchall()
+def sender_of(connection: Connection[TupleRow]) -> Sender:
+    def one_by_one(jobs: int) -> None:
+        for number in range(jobs):
+            connection.execute(INSERT, [Jsonb({"number": number})], prepare=True).fetchone()
 
-        yield Sender(one_by_one, in_bulk)
+    def in_bulk(jobs: int) -> None:
+        payloads = [Jsonb({"number": number}) for number in range(jobs)]
+        connection.execute(INSERT_MANY, [payloads], prepare=True).fetchall()
+
+    return Sender(one_by_one, in_bulk)

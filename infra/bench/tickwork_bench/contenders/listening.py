@@ -3,7 +3,6 @@
 import psycopg
 
 from tickwork_bench.contenders import bare
-from tickwork_bench.contenders.bare import COMPLETE_AND_CLAIM
 from tickwork_bench.contenders.bare import sender as sender
 from tickwork_bench.processes import Watch
 
@@ -31,12 +30,11 @@ def prepare(url: str) -> None:
 
 
 def listen(url: str, watch: Watch) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
+    with bare.connected(url) as connection:
         connection.execute("listen jobs")
+        complete_and_claim = bare.completer(connection, 1)
         while True:
-            done: list[int] = []
-            while row := connection.execute(COMPLETE_AND_CLAIM, {"wanted": 1, "done": done}).fetchone():
+            while complete_and_claim():
                 watch.tick()
-                done = [row[0]]
             for _ in connection.notifies(timeout=5, stop_after=1):
                 pass

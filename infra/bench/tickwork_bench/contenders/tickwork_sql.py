@@ -1,0 +1,37 @@
+"""tickwork's SQL functions without its Python: only this file of the core's benchmarks knows their signatures."""
+
+import json
+from typing import Any
+
+import psycopg
+
+from tickwork_bench.contenders.tickwork import FAMILY, LEASE_SECONDS, TYPE, as_worker, tenants_in
+
+SETTLE_AND_CLAIM = "select claimed from public.settle_and_claim(%s::jsonb, %s, %s, %s, %s, %s::text[])"
+ENQUEUE_JOB = "select id from public.enqueue_job(%s::uuid, %s, %s::jsonb)"
+ENQUEUE_JOBS = "select id from public.enqueue_jobs(%s::jsonb)"
+
+
+class Calls:
+    """One session that settles what it holds while it claims the next jobs, and one that enqueues."""
+
+    def __init__(self, url: str) -> None:
+        self.worker = psycopg.connect(as_worker(url), autocommit=True)
+        self.sender = psycopg.connect(url, autocommit=True)
+        self._tenant = str(tenants_in(url)[0])
+        self._held: list[dict[str, Any]] = []
+
+    def settle_and_claim(self, max_jobs: int) -> int:
+        done = [{"job_id": job["id"], "lease_token": job["lease_token"], "status": "done"} for job in self._held]
+        values = [json.dumps(done), FAMILY, "bench", max_jobs, LEASE_SECONDS, [TYPE]]
+        row = self.worker.execute(SETTLE_AND_CLAIM, values, prepare=True).fetchone()
+        self._held = row[0] if row else []
+        return len(self._held)
+
+    def enqueue_one(self) -> int:
+        values = [self._tenant, TYPE, json.dumps({"number": 1})]
+        return len(self.sender.execute(ENQUEUE_JOB, values, prepare=True).fetchall())
+
+    def enqueue_many(self, jobs: int) -> int:
+        wanted = [{"tenant_id": self._tenant, "type": TYPE, "payload": {"number": number}} for number in range(jobs)]
+        return len(self.sender.execute(ENQUEUE_JOBS, [json.dumps(wanted)], prepare=True).fetchall())
