@@ -1,4 +1,4 @@
-"""tickwork's SQL functions without its Python: only this file of the core's benchmarks knows their signatures."""
+"""tickwork's SQL functions called without its Python, for what is measured on the server alone."""
 
 import json
 from typing import Any
