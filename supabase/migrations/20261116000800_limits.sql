@@ -45,22 +45,26 @@ return case scope
   else concat_ws(' ', 'tenant', tenant_id, 'type', type)
 end;
 
--- How many jobs to take from which of a tenant's waiting jobs.
+-- How many jobs a claim is going to start, of which types and tenants.
 
-create type tickwork.claim_target as (
-  type text,
-  tenant_number bigint,
-  tenant_id uuid,
-  max_priority integer,
-  room integer,
-  is_limited boolean
+create type tickwork.claim_targets as (
+  types text[],
+  numbers bigint[],
+  max_priorities integer[],
+  rooms integer[],
+  open_types integer[]
 );
+
+comment on type tickwork.claim_targets is
+  'How many jobs to take from which of a tenant''s waiting jobs. open_types is of how many types each turn may start '
+  'jobs, if there are limits.';
 
 create function tickwork.room_for(
   tenant_id uuid,
+  tenant_number bigint,
   type text,
   wanted integer,
-  planned tickwork.claim_target[],
+  planned tickwork.claim_targets,
   may_wait boolean
 )
 returns integer
@@ -87,9 +91,9 @@ begin
     -- Jobs that the same claim is about to start count as well.
     taken := (
       select coalesce(sum(target.room), 0)
-      from unnest(room_for.planned) as target
+      from unnest((planned).types, (planned).numbers, (planned).rooms) as target(type, number, room)
       where (rule.scope = 'tenant' or target.type = room_for.type)
-        and (rule.scope = 'type' or target.tenant_id = room_for.tenant_id)
+        and (rule.scope = 'type' or target.number = room_for.tenant_number)
     );
     room := least(
       room,

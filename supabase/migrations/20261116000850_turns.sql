@@ -37,142 +37,123 @@ language sql
 immutable
 return tenant_number << 23 | (starts_left << 16)::bigint | (starts & 65535)::bigint;
 
--- Which tenant a claim is going to take jobs from, and how many.
+-- The tenants that a claim is going to take jobs from, in the order of their turns, and how many of each.
 
-create type tickwork.turn as (
-  tenant_number bigint,
-  tenant_id uuid,
-  weight integer,
+create type tickwork.turns as (
+  numbers bigint[],
+  tenant_ids uuid[],
+  weights integer[],
+  rooms integer[],
   is_limited boolean,
-  types text[],
-  room integer
-);
-
-create type tickwork.next_turns as (
-  turns tickwork.turn[],
-  pointer tickwork.pointer
+  starts integer,
+  steps bigint,
+  last_number bigint
 );
 
 create function tickwork.next_turns(
-  family text,
-  types text[],
-  is_limited boolean,
-  wanted integer,
-  passed bigint[],
-  pointer tickwork.pointer
+  family text, types text[], are_limited boolean, wanted integer, passed bigint[], pointer tickwork.pointer
 )
-returns tickwork.next_turns
+returns tickwork.turns
 language plpgsql
 volatile
 as $$
 declare
   -- A tenant in the middle of its turn comes first; one whose turn is over comes last.
   start constant bigint := (pointer).tenant_number - ((pointer).starts_left > 0)::integer;
-  tenant record;
-  open_types text[];
-  share integer;
-  starts integer := 0;
-  turns tickwork.turn[] := array[]::tickwork.turn[];
+  turns tickwork.turns;
 begin
-  for tenant in
-    -- Once around the tenants with waiting jobs of these types: one index probe per tenant and type.
-    with recursive ring(number, has_wrapped, step) as (
-      select start, false, 0
-      union all
-      select coalesce(next.number, 0), ring.has_wrapped or next.number is null, ring.step + num_nonnulls(next.number)
-      from ring
-      cross join lateral (
-        select min(next_in_type.tenant_number)
-        from unnest(next_turns.types) as served(type)
-        cross join lateral (
-          select waiting.tenant_number
-          from tickwork.waiting
-          where waiting.family = next_turns.family
-            and waiting.type = served.type
-            and waiting.tenant_number > ring.number
-          order by waiting.family, waiting.type, waiting.tenant_number
-          limit 1
-        ) as next_in_type
-      ) as next(number)
-      -- A bound in case a thousand in a row are paused or at their limits: the next claim continues from there.
-      where ring.step < 1000
-        and (not ring.has_wrapped or next.number <= start)
-    )
-    select tenants.*, ring.step
+  -- Once around the tenants with waiting jobs of these types: one index probe per tenant and type. Bounded in case a
+  -- thousand in a row are paused or at their limits: the next claim continues from there.
+  with recursive ring(number, tenant_id, weight, is_limited, share, starts, step, has_wrapped) as (
+    select start, null::uuid, 0, false, 0, 0, 0, false
+    union all
+    select
+      coalesce(next.number, 0), tenants.tenant_id, tenants.weight, tenants.is_limited, turn.share,
+      ring.starts + turn.share, ring.step + num_nonnulls(next.number), ring.has_wrapped or next.number is null
     from ring
-    join tickwork.tenants on tenants.number = ring.number and ring.step > 0
-  loop
-    continue when tenant.is_paused or tenant.number = any (next_turns.passed);
+    cross join lateral (
+      select min(next_in_type.tenant_number)
+      from unnest(next_turns.types) as served(type)
+      cross join lateral (
+        select waiting.tenant_number
+        from tickwork.waiting
+        where waiting.family = next_turns.family
+          and waiting.type = served.type
+          and waiting.tenant_number > ring.number
+        order by waiting.family, waiting.type, waiting.tenant_number
+        limit 1
+      ) as next_in_type
+    ) as next(number)
+    left join tickwork.tenants on tenants.number = next.number
+    cross join lateral (
+      select case
+        when (tenants.is_paused or tenants.number = any (next_turns.passed)) is not false
+          or (tenants.is_limited or next_turns.are_limited)
+            and tickwork.open_types(tenants.number, next_turns.family, next_turns.types) = '{}'
+        then 0
+        when tenants.number = start + 1 and (pointer).starts_left > 0 then (pointer).starts_left
+        else tenants.weight
+      end
+    ) as turn(share)
+    where ring.starts < next_turns.wanted
+      and ring.step < 1000
+      and (not ring.has_wrapped or next.number <= start)
+  )
+  select
+    array_agg(ring.number) filter (where ring.share > 0),
+    array_agg(ring.tenant_id) filter (where ring.share > 0),
+    array_agg(ring.weight) filter (where ring.share > 0),
+    array_agg(ring.share) filter (where ring.share > 0),
+    next_turns.are_limited or bool_or(ring.is_limited and ring.share > 0),
+    max(ring.starts), max(ring.step), (array_agg(ring.number))[count(*)]
+  into turns
+  from ring;
 
-    open_types := next_turns.types;
-
-    if tenant.is_limited or next_turns.is_limited then
-      open_types := tickwork.open_types(tenant.number, next_turns.family, next_turns.types);
-      continue when open_types = '{}';
-    end if;
-
-    share := case
-      when tenant.number = start + 1 and (pointer).starts_left > 0 then (pointer).starts_left
-      else tenant.weight
-    end;
-    starts := starts + share;
-    turns := turns || row(
-      tenant.number, tenant.tenant_id, tenant.weight, tenant.is_limited or next_turns.is_limited, open_types, share
-    )::tickwork.turn;
-    exit when starts >= next_turns.wanted;
-  end loop;
-
-  if starts = 0 then
-    -- After a full round without a start the pointer stays where it was.
-    return row(
-      turns,
-      case when tenant.step >= 1000 then row(tenant.number, 0, (pointer).starts)::tickwork.pointer else pointer end
-    )::tickwork.next_turns;
-  end if;
-
-  return tickwork.share_out(turns, starts, next_turns.wanted, (pointer).starts);
+  return turns;
 end
 $$;
 
 comment on function tickwork.next_turns is
-  'Whose turns come next, and how many starts each of them gets; in total as many as are wanted.';
+  'Whose turns come next, and how many starts each of them gets: once around the tenants, or fewer if that is enough.';
 
-create function tickwork.share_out(turns tickwork.turn[], starts integer, wanted integer, starts_before integer)
-returns tickwork.next_turns
+create function tickwork.share_out(turns tickwork.turns, wanted integer)
+returns tickwork.turns
 language plpgsql
 immutable
 as $$
 declare
-  missing integer := share_out.wanted - share_out.starts;
-  last_turn integer := cardinality(share_out.turns);
+  last_turn integer := cardinality((turns).numbers);
+  missing integer := share_out.wanted - (turns).starts;
   weights integer;
 begin
   if missing > 0 then
     -- Every tenant has had a turn: add as many full rounds as are wanted, and give the rest to one after the other.
-    weights := (select sum(turn.weight) from unnest(share_out.turns) as turn);
+    weights := (select sum(weight) from unnest((turns).weights) as weight);
 
-    for number in 1 .. cardinality(share_out.turns) loop
-      turns[number].room := (turns[number]).room + (turns[number]).weight * (missing / weights);
+    for number in 1 .. last_turn loop
+      turns.rooms[number] := turns.rooms[number] + turns.weights[number] * (missing / weights);
     end loop;
 
     missing := missing % weights;
 
     while missing > 0 loop
-      last_turn := last_turn % cardinality(share_out.turns) + 1;
-      turns[last_turn].room := (turns[last_turn]).room + (turns[last_turn]).weight;
-      missing := missing - (turns[last_turn]).weight;
+      last_turn := last_turn % cardinality((turns).numbers) + 1;
+      turns.rooms[last_turn] := turns.rooms[last_turn] + turns.weights[last_turn];
+      missing := missing - turns.weights[last_turn];
     end loop;
   end if;
 
   -- What is left of the last turn is for the next claim.
-  turns[last_turn].room := (turns[last_turn]).room + missing;
-
-  return row(
-    turns,
-    row((turns[last_turn]).tenant_number, -missing, share_out.starts_before)::tickwork.pointer
-  )::tickwork.next_turns;
+  turns.rooms[last_turn] := turns.rooms[last_turn] + missing;
+  turns.last_number := turns.numbers[last_turn];
+  turns.starts := -missing;
+  return turns;
 end
 $$;
+
+comment on function tickwork.share_out is
+  'The turns with as many starts in total as are wanted. starts is then what is left of the last turn, last_number whose '
+  'turn that is.';
 
 create function tickwork.open_types(tenant_number bigint, family text, types text[])
 returns text[]

@@ -59,10 +59,8 @@ begin
 
   return query
   select *
-  from unnest(
-    tickwork.claim(
-      claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types
-    )
+  from tickwork.claim(
+    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types
   );
 end
 $$;

@@ -62,9 +62,12 @@ begin
 
   return row(
     array_to_json(settled),
-    array_to_json(tickwork.claim(
-      settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds,
-      settle_and_claim.types
+    array_to_json(array(
+      select claimed
+      from tickwork.claim(
+        settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs,
+        settle_and_claim.lease_seconds, settle_and_claim.types
+      ) as claimed
     ))
   )::tickwork.settled_and_claimed;
 end

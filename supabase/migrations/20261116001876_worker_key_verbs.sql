@@ -3,7 +3,7 @@
 create function tickwork.claim_by_key(
   family text, worker_id text, max_jobs integer, lease_seconds integer, types text[]
 )
-returns tickwork.claimed_job[]
+returns setof tickwork.claimed_job
 language plpgsql
 volatile
 as $$
@@ -15,16 +15,11 @@ begin
   );
   perform tickwork.note_use(tickwork.caller_key_id());
 
-  if own_tenant is null then
-    return tickwork.claim(
-      claim_by_key.family, claim_by_key.worker_id, claim_by_key.max_jobs, claim_by_key.lease_seconds,
-      claim_by_key.types
-    );
-  end if;
-
-  return tickwork.claim_of_tenant(
-    own_tenant, claim_by_key.family, claim_by_key.worker_id, claim_by_key.max_jobs, claim_by_key.lease_seconds,
-    claim_by_key.types
+  return query
+  select *
+  from tickwork.claim(
+    claim_by_key.family, claim_by_key.worker_id, claim_by_key.max_jobs, claim_by_key.lease_seconds,
+    claim_by_key.types, own_tenant
   );
 end
 $$;
@@ -43,10 +38,10 @@ begin
 
   return query
   select *
-  from unnest(tickwork.claim_by_key(
+  from tickwork.claim_by_key(
     worker_claim_jobs.family, worker_claim_jobs.worker_id, worker_claim_jobs.max_jobs,
     worker_claim_jobs.lease_seconds, worker_claim_jobs.types
-  ));
+  );
 end
 $$;
 
@@ -205,9 +200,12 @@ begin
 
   return row(
     array_to_json(settled),
-    array_to_json(tickwork.claim_by_key(
-      worker_settle_and_claim.family, worker_settle_and_claim.worker_id, worker_settle_and_claim.max_jobs,
-      worker_settle_and_claim.lease_seconds, worker_settle_and_claim.types
+    array_to_json(array(
+      select claimed
+      from tickwork.claim_by_key(
+        worker_settle_and_claim.family, worker_settle_and_claim.worker_id, worker_settle_and_claim.max_jobs,
+        worker_settle_and_claim.lease_seconds, worker_settle_and_claim.types
+      ) as claimed
     ))
   )::tickwork.settled_and_claimed;
 end

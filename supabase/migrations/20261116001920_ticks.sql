@@ -13,17 +13,16 @@ declare
       and not family_types.is_paused
       and family_types.full_until < clock_timestamp()
   );
-  pointer constant tickwork.pointer := tickwork.unpacked(tickwork.read_turn(count_due.family));
-  turns constant tickwork.turn[] := (
-    tickwork.next_turns(count_due.family, types, true, count_due.most, '{}', pointer)
-  ).turns;
+  turns constant tickwork.turns := tickwork.next_turns(
+    count_due.family, types, true, count_due.most, '{}', tickwork.unpacked(tickwork.read_turn(count_due.family))
+  );
 begin
   return (
     select count(*)
     from (
       select
-      from unnest(turns) as turn
-      cross join unnest(turn.types) as served(type)
+      from unnest(turns.numbers) as turn(tenant_number)
+      cross join unnest(tickwork.open_types(turn.tenant_number, count_due.family, types)) as served(type)
       cross join lateral (
         select
         from tickwork.waiting

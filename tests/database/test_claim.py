@@ -61,16 +61,29 @@ def started_by(world: World, max_jobs: int) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in differing}
 
 
-def test_every_job_of_a_batch_has_a_token_of_its_own(world: World) -> None:
-    tenant, type = world.tenant(), world.type()
-    for _ in range(3):
-        world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type} for _ in range(2)])
+def test_a_token_settles_only_the_jobs_it_was_given_for(world: World) -> None:
+    world.job()
+    world.job()
+    first, second = world.claim(), world.claim()
 
-    jobs = world.queue.claim_jobs("test", 6)
+    exchanged = [
+        {"job_id": str(job.id), "lease_token": str(other.lease_token), "status": "done"}
+        for job, other in ((first, second), (second, first))
+    ]
+    settled = world.queue.settle_jobs(exchanged)
 
-    assert len({job.lease_token for job in jobs}) == 6
-    # None that follows from the token of another and from what everybody can see.
-    assert len({str(job.lease_token)[:8] for job in jobs}) == 6
+    assert [row["is_held"] for row in settled] == [False, False]
+    assert world.held_jobs() == sorted([first, second], key=lambda job: job.id)
+
+
+def test_every_claim_has_a_token_of_its_own(world: World) -> None:
+    for _ in range(6):
+        world.job()
+
+    batches = [world.queue.claim_jobs("test", 2) for _ in range(3)]
+
+    assert [len({job.lease_token for job in jobs}) for jobs in batches] == [1, 1, 1]
+    assert len({jobs[0].lease_token for jobs in batches}) == 3
 
 
 def test_the_worker_may_ask_for_another_lease(world: World) -> None:
@@ -282,13 +295,13 @@ def test_nobody_else_may_claim(world: World, role: str) -> None:
     assert world.reload(job).status == "queued"
 
 
-def test_many_jobs_are_claimed_each_under_its_own_token(world: World) -> None:
+def test_many_jobs_are_claimed_at_once(world: World) -> None:
     for _ in range(5):
         world.job()
 
     jobs = world.queue.claim_jobs("test", 3)
 
-    assert len(jobs) == len({job.lease_token for job in jobs}) == 3
+    assert len(jobs) == 3
     assert all(world.reload(job).status == "running" for job in jobs)
     assert world.held_jobs() == sorted(jobs, key=lambda job: job.id)
 
