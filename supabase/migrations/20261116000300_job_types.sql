@@ -166,6 +166,7 @@ create table tickwork.family_types (
   priority integer not null default 0,
   lease_seconds integer not null default 60,
   timeout_seconds integer,
+  turn regclass not null,
   is_limited boolean not null default false,
   is_paused boolean not null default false,
   full_until timestamptz not null default '-infinity',
@@ -178,6 +179,7 @@ create table tickwork.family_types (
 with (fillfactor = 50);
 
 comment on table tickwork.family_types is 'The types of each family. Kept in step with job_types and pauses.';
+comment on column tickwork.family_types.turn is 'The sequence that keeps whose turn it is in the family.';
 comment on column tickwork.family_types.full_until is
   'Until when claims skip the type, because as many of its jobs are running as may run.';
 comment on column tickwork.family_types.asked_at is 'When a worker last asked for jobs of the type, to the minute.';
@@ -210,10 +212,11 @@ begin
 
   execute format('create sequence if not exists tickwork.%I minvalue 0', 'turn_of_' || add_family_type.family);
 
-  insert into tickwork.family_types (family, type, is_paused)
+  insert into tickwork.family_types (family, type, turn, is_paused)
   values (
     add_family_type.family,
     add_family_type.type,
+    format('tickwork.%I', 'turn_of_' || add_family_type.family)::regclass,
     exists (
       select
       from tickwork.pauses

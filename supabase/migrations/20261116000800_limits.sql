@@ -60,18 +60,14 @@ comment on type tickwork.claim_targets is
   'jobs, if there are limits.';
 
 create function tickwork.room_for(
-  tenant_id uuid,
-  tenant_number bigint,
-  type text,
-  wanted integer,
-  planned tickwork.claim_targets,
-  may_wait boolean
+  tenant_number bigint, type text, wanted integer, planned tickwork.claim_targets, may_wait boolean
 )
 returns integer
 language plpgsql
 volatile
 as $$
 declare
+  tenant_id constant uuid := tickwork.tenant_id_of(room_for.tenant_number);
   rule tickwork.limit_rule;
   room integer := room_for.wanted;
   taken integer;
@@ -80,10 +76,10 @@ begin
 
   for rule in
     select *
-    from tickwork.limits_of(room_for.tenant_id, room_for.type)
+    from tickwork.limits_of(tenant_id, room_for.type)
   loop
     if not tickwork.lock_limit(
-      tickwork.limit_key(rule.scope, room_for.tenant_id, room_for.type), room_for.may_wait
+      tickwork.limit_key(rule.scope, tenant_id, room_for.type), room_for.may_wait
     ) then
       return 0;
     end if;
@@ -91,20 +87,20 @@ begin
     -- Jobs that the same claim is about to start count as well.
     taken := (
       select coalesce(sum(target.room), 0)
-      from unnest((planned).types, (planned).numbers, (planned).rooms) as target(type, number, room)
+      from unnest(planned.types, planned.numbers, planned.rooms) as target(type, number, room)
       where (rule.scope = 'tenant' or target.type = room_for.type)
         and (rule.scope = 'type' or target.number = room_for.tenant_number)
     );
     room := least(
       room,
-      rule.max_running - tickwork.count_running(rule.scope, room_for.tenant_id, room_for.type) - taken,
-      floor(tickwork.tokens_left(room_for.tenant_id, 'type ' || room_for.type, rule.starts_per_minute)) - taken
+      rule.max_running - tickwork.count_running(rule.scope, tenant_id, room_for.type) - taken,
+      floor(tickwork.tokens_left(tenant_id, 'type ' || room_for.type, rule.starts_per_minute)) - taken
     );
 
     if room <= 0 then
       -- It is not known yet whether the planned jobs really start.
       if taken = 0 then
-        perform tickwork.block(room_for.tenant_id, room_for.type, rule);
+        perform tickwork.block(tenant_id, room_for.type, rule);
       end if;
 
       return 0;

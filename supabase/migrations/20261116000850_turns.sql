@@ -1,75 +1,66 @@
 -- Whose turn it is. Tenants take turns in the order of their numbers, each with as many starts as its weight. Where the
--- last claim stopped is kept in a sequence, whose value packs three numbers. It is read and set without a lock: two
+-- last claim stopped is kept in a sequence, whose value packs three numbers: the tenant that was served last, how many
+-- starts are left of its turn, and how many starts there have been in total. It is read and set without a lock: two
 -- concurrent claims may serve one tenant twice, which does no harm.
-
-create type tickwork.pointer as (
-  tenant_number bigint,
-  starts_left integer,
-  starts integer
-);
-
-comment on type tickwork.pointer is
-  'The tenant that was served last, how many starts are left of its turn, and how many starts there have been in '
-  'total.';
-
-create function tickwork.turn_of(family text)
-returns regclass
-language sql
-stable
--- Null if there is no such family.
-return to_regclass('tickwork.' || quote_ident('turn_of_' || family));
 
 create function tickwork.read_turn(family text)
 returns bigint
 language sql
 volatile
-return coalesce(pg_sequence_last_value(tickwork.turn_of(family)), 0);
+return (
+  select coalesce(pg_sequence_last_value(family_types.turn), 0)
+  from tickwork.family_types
+  where family_types.family = read_turn.family
+  limit 1
+);
 
-create function tickwork.unpacked(stored bigint)
-returns tickwork.pointer
-language sql
-immutable
-return row(stored >> 23, (stored >> 16 & 127)::integer, (stored & 65535)::integer)::tickwork.pointer;
-
-create function tickwork.packed(tenant_number bigint, starts_left integer, starts integer)
+create function tickwork.packed(tenant_number bigint, starts_left integer, starts bigint)
 returns bigint
 language sql
 immutable
-return tenant_number << 23 | (starts_left << 16)::bigint | (starts & 65535)::bigint;
+return tenant_number << 23 | (starts_left << 16)::bigint | (starts & 65535);
+
+comment on function tickwork.packed is
+  'What the sequence of a family stores: value >> 23, value >> 16 & 127 and value & 65535 are the three numbers again.';
 
 -- The tenants that a claim is going to take jobs from, in the order of their turns, and how many of each.
 
 create type tickwork.turns as (
   numbers bigint[],
-  tenant_ids uuid[],
-  weights integer[],
   rooms integer[],
   is_limited boolean,
-  starts integer,
-  steps bigint,
-  last_number bigint
+  last_number bigint,
+  starts_left integer
 );
 
+comment on type tickwork.turns is
+  'numbers is null if no tenant has anything to start. last_number is whose turn the last one is, starts_left what is '
+  'left of it for the next claim.';
+
 create function tickwork.next_turns(
-  family text, types text[], are_limited boolean, wanted integer, passed bigint[], pointer tickwork.pointer
+  family text, types text[], are_limited boolean, wanted integer, passed bigint[], turn bigint
 )
 returns tickwork.turns
 language plpgsql
 volatile
 as $$
 declare
+  starts_left constant integer := next_turns.turn >> 16 & 127;
   -- A tenant in the middle of its turn comes first; one whose turn is over comes last.
-  start constant bigint := (pointer).tenant_number - ((pointer).starts_left > 0)::integer;
+  start constant bigint := (next_turns.turn >> 23) - (starts_left > 0)::integer;
+  weights integer[];
+  starts integer;
+  steps integer;
   turns tickwork.turns;
 begin
   -- Once around the tenants with waiting jobs of these types: one index probe per tenant and type. Bounded in case a
   -- thousand in a row are paused or at their limits: the next claim continues from there.
-  with recursive ring(number, tenant_id, weight, is_limited, share, starts, step, has_wrapped) as (
-    select start, null::uuid, 0, false, 0, 0, 0, false
+  with recursive ring(number, starts, step, has_wrapped, weight, share, is_limited) as (
+    select start, 0, 0, false, 0, 0, false
     union all
     select
-      coalesce(next.number, 0), tenants.tenant_id, tenants.weight, tenants.is_limited, turn.share,
-      ring.starts + turn.share, ring.step + num_nonnulls(next.number), ring.has_wrapped or next.number is null
+      coalesce(next.number, 0), ring.starts + turn.share, ring.step + num_nonnulls(next.number),
+      ring.has_wrapped or next.number is null, tenants.weight, turn.share, tenants.is_limited
     from ring
     cross join lateral (
       select min(next_in_type.tenant_number)
@@ -91,7 +82,7 @@ begin
           or (tenants.is_limited or next_turns.are_limited)
             and tickwork.open_types(tenants.number, next_turns.family, next_turns.types) = '{}'
         then 0
-        when tenants.number = start + 1 and (pointer).starts_left > 0 then (pointer).starts_left
+        when tenants.number = start + 1 and starts_left > 0 then starts_left
         else tenants.weight
       end
     ) as turn(share)
@@ -100,60 +91,69 @@ begin
       and (not ring.has_wrapped or next.number <= start)
   )
   select
-    array_agg(ring.number) filter (where ring.share > 0),
-    array_agg(ring.tenant_id) filter (where ring.share > 0),
-    array_agg(ring.weight) filter (where ring.share > 0),
-    array_agg(ring.share) filter (where ring.share > 0),
-    next_turns.are_limited or bool_or(ring.is_limited and ring.share > 0),
-    max(ring.starts), max(ring.step), (array_agg(ring.number))[count(*)]
-  into turns
+    array_agg(ring.number) filter (where ring.share > 0), array_agg(ring.share) filter (where ring.share > 0),
+    next_turns.are_limited or bool_or(ring.is_limited and ring.share > 0), (array_agg(ring.number))[count(*)],
+    array_agg(ring.weight) filter (where ring.share > 0), max(ring.starts), max(ring.step)
+  into turns.numbers, turns.rooms, turns.is_limited, turns.last_number, weights, starts, steps
   from ring;
+
+  if turns.numbers is not null then
+    return tickwork.share_out(turns, weights, next_turns.wanted - starts);
+  end if;
+
+  -- After a full round without a start the pointer stays where it was.
+  if steps < 1000 then
+    turns.last_number := next_turns.turn >> 23;
+    turns.starts_left := starts_left;
+  else
+    turns.starts_left := 0;
+  end if;
 
   return turns;
 end
 $$;
 
 comment on function tickwork.next_turns is
-  'Whose turns come next, and how many starts each of them gets: once around the tenants, or fewer if that is enough.';
+  'Whose turns come next, and how many starts each of them gets, in total as many as are wanted.';
 
-create function tickwork.share_out(turns tickwork.turns, wanted integer)
+create function tickwork.share_out(turns tickwork.turns, weights integer[], missing integer)
 returns tickwork.turns
 language plpgsql
 immutable
 as $$
 declare
   last_turn integer := cardinality((turns).numbers);
-  missing integer := share_out.wanted - (turns).starts;
-  weights integer;
+  rooms integer[] := (turns).rooms;
+  starts_of_a_round integer;
 begin
   if missing > 0 then
     -- Every tenant has had a turn: add as many full rounds as are wanted, and give the rest to one after the other.
-    weights := (select sum(weight) from unnest((turns).weights) as weight);
-
-    for number in 1 .. last_turn loop
-      turns.rooms[number] := turns.rooms[number] + turns.weights[number] * (missing / weights);
-    end loop;
-
-    missing := missing % weights;
+    starts_of_a_round := (select sum(weight) from unnest(weights) as weight);
+    rooms := array(
+      select given.room + given.weight * (missing / starts_of_a_round)
+      from unnest(rooms, weights) with ordinality as given(room, weight, place)
+      order by given.place
+    );
+    missing := missing % starts_of_a_round;
 
     while missing > 0 loop
-      last_turn := last_turn % cardinality((turns).numbers) + 1;
-      turns.rooms[last_turn] := turns.rooms[last_turn] + turns.weights[last_turn];
-      missing := missing - turns.weights[last_turn];
+      last_turn := last_turn % cardinality(rooms) + 1;
+      rooms[last_turn] := rooms[last_turn] + weights[last_turn];
+      missing := missing - weights[last_turn];
     end loop;
   end if;
 
   -- What is left of the last turn is for the next claim.
-  turns.rooms[last_turn] := turns.rooms[last_turn] + missing;
-  turns.last_number := turns.numbers[last_turn];
-  turns.starts := -missing;
+  rooms[last_turn] := rooms[last_turn] + missing;
+  turns.rooms := rooms;
+  turns.last_number := (turns).numbers[last_turn];
+  turns.starts_left := -missing;
   return turns;
 end
 $$;
 
 comment on function tickwork.share_out is
-  'The turns with as many starts in total as are wanted. starts is then what is left of the last turn, last_number whose '
-  'turn that is.';
+  'The turns with the starts that are missing; if that is a negative number, without those that are too many.';
 
 create function tickwork.open_types(tenant_number bigint, family text, types text[])
 returns text[]
@@ -182,13 +182,13 @@ comment on function tickwork.open_types is 'The types for which the tenant is no
 -- Nothing starves: one start in ten goes to a lower priority. The golden ratio decides which ones, so that no regular
 -- pattern of tenants or workers always or never gets them.
 
-create function tickwork.low_starts(starts integer, wanted integer)
+create function tickwork.low_starts(starts bigint, wanted integer)
 returns integer
 language sql
 immutable
-return wanted / 10 + (((starts + 17)::bigint * 40503 & 65535) < wanted % 10 * 6554)::integer;
+return wanted / 10 + wanted % 10 * (((starts + 17) * 40503 & 65535) < 6554)::integer;
 
-create function tickwork.lower_priority(family text, types text[], tenant_number bigint, rank integer)
+create function tickwork.lower_priority(family text, types text[], tenant_number bigint, rank bigint)
 returns integer
 language plpgsql
 volatile

@@ -6,59 +6,53 @@ language plpgsql
 volatile
 as $$
 declare
-  targets tickwork.claim_targets := row('{}', '{}', '{}', '{}', '{}');
-  starts integer := ((picked).pointer).starts;
-  open_types text[] := targets_of.types;
-  room integer;
-  low_room integer;
-  low_priority integer;
-  -- A claim that holds a lock on a limit does not wait for another, or two claims could deadlock.
-  has_locks boolean := (picked).has_locks;
-  head record;
+  targets tickwork.claim_targets;
 begin
-  for turn in 1 .. cardinality((turns).numbers) loop
-    if (turns).is_limited then
-      open_types := tickwork.open_types((turns).numbers[turn], (picked).family, targets_of.types);
-      targets.open_types[turn] := cardinality(open_types);
-    end if;
+  select array_agg(head.type), array_agg(turn.number), array_agg(part.max_priority), array_agg(head.room)
+  into targets.types, targets.numbers, targets.max_priorities, targets.rooms
+  from (
+    select
+      given.number, given.room, low.starts as low_starts, open.types,
+      case when low.starts > 0 then
+        tickwork.lower_priority(picked.family, open.types, given.number, given.starts / 10)
+      end as low_priority
+    from (
+      select
+        turn.number, turn.room,
+        (picked.turn & 65535) + sum(turn.room) over (order by turn.place) - turn.room as starts
+      from unnest(turns.numbers, turns.rooms) with ordinality as turn(number, room, place)
+    ) as given
+    cross join lateral (
+      select tickwork.low_starts(given.starts, given.room) * picked.has_low_starts::integer offset 0
+    ) as low(starts)
+    cross join lateral (
+      select case
+        when turns.is_limited then tickwork.open_types(given.number, picked.family, targets_of.types)
+        else targets_of.types
+      end
+      offset 0
+    ) as open(types)
+    offset 0
+  ) as turn
+  cross join lateral (
+    values
+      (turn.low_priority, turn.low_starts),
+      (100, turn.room - turn.low_starts * (turn.low_priority is not null)::integer)
+  ) as part(max_priority, room)
+  cross join lateral (
+    select turn.types[1] as type, part.room
+    where cardinality(turn.types) = 1
+    union all
+    select first.type, first.jobs
+    from tickwork.first_types(picked.family, turn.types, turn.number, part.max_priority, part.room) as first
+    where cardinality(turn.types) > 1
+  ) as head
+  where part.max_priority is not null
+    and head.room > 0;
 
-    room := (turns).rooms[turn];
-    low_room := (picked).has_low_starts::integer * tickwork.low_starts(starts, room);
-    low_priority := null;
-
-    if low_room > 0 then
-      low_priority := tickwork.lower_priority((picked).family, open_types, (turns).numbers[turn], starts / 10);
-    end if;
-
-    starts := starts + room;
-
-    if cardinality(open_types) = 1 and low_priority is null and not (turns).is_limited then
-      targets.types := targets.types || open_types[1];
-      targets.numbers := targets.numbers || (turns).numbers[turn];
-      targets.max_priorities := targets.max_priorities || 100;
-      targets.rooms := targets.rooms || room;
-      continue;
-    end if;
-
-    for head in
-      select *
-      from tickwork.heads_of((picked).family, open_types, (turns).numbers[turn], room, low_room, low_priority)
-    loop
-      if (turns).is_limited then
-        head.room := tickwork.room_for(
-          (turns).tenant_ids[turn], (turns).numbers[turn], head.type, head.room, targets, may_wait => not has_locks
-        );
-        has_locks := true;
-      end if;
-
-      if head.room > 0 then
-        targets.types := targets.types || head.type;
-        targets.numbers := targets.numbers || (turns).numbers[turn];
-        targets.max_priorities := targets.max_priorities || head.max_priority;
-        targets.rooms := targets.rooms || head.room;
-      end if;
-    end loop;
-  end loop;
+  if turns.is_limited then
+    return tickwork.within_limits(targets, picked, types, turns);
+  end if;
 
   return targets;
 end
@@ -67,42 +61,75 @@ $$;
 comment on function tickwork.targets_of is
   'The starts of each turn, as far as limits allow: how many of each type, and how many of those at a lower priority.';
 
-create function tickwork.heads_of(
-  family text, types text[], tenant_number bigint, starts integer, low_starts integer, low_priority integer
+create function tickwork.first_types(
+  family text, types text[], tenant_number bigint, max_priority integer, max_jobs integer
 )
-returns table (type text, max_priority integer, room integer)
-language sql
+returns table (type text, jobs integer)
+language plpgsql
 volatile
 as $$
-  select head.type, part.max_priority, count(*)::integer
+begin
+  return query
+  select head.type, count(*)::integer
   from (
-    values
-      (heads_of.low_priority, heads_of.low_starts),
-      (100, heads_of.starts - heads_of.low_starts * (heads_of.low_priority is not null)::integer)
-  ) as part(max_priority, room)
-  cross join lateral (
     select served.type
-    from unnest(heads_of.types) as served(type)
+    from unnest(first_types.types) as served(type)
     cross join lateral (
       select standing.priority, standing.run_at
       from tickwork.waiting as standing
-      where standing.family = heads_of.family
+      where standing.family = first_types.family
         and standing.type = served.type
-        and standing.tenant_number = heads_of.tenant_number
-        and standing.priority <= part.max_priority
+        and standing.tenant_number = first_types.tenant_number
+        and standing.priority <= first_types.max_priority
       order by standing.family, standing.type, standing.tenant_number, standing.priority desc, standing.run_at
-      limit part.room
+      limit first_types.max_jobs
     ) as waiting
     order by waiting.priority desc, waiting.run_at
-    limit part.room
+    limit first_types.max_jobs
   ) as head
-  where part.max_priority is not null
-  group by part.max_priority, head.type
-  order by part.max_priority;
+  group by head.type;
+end
 $$;
 
-comment on function tickwork.heads_of is
-  'The starts of a turn by type, in the order of its jobs, some of them at a lower priority.';
+comment on function tickwork.first_types is 'The types of the tenant''s next jobs, and how many there are of each.';
+
+create function tickwork.within_limits(
+  targets tickwork.claim_targets, picked tickwork.picked_jobs, types text[], turns tickwork.turns
+)
+returns tickwork.claim_targets
+language plpgsql
+volatile
+as $$
+declare
+  allowed tickwork.claim_targets := row('{}', '{}', '{}', '{}', '{}');
+  has_locks boolean := picked.has_locks;
+  room integer;
+begin
+  allowed.open_types := array(
+    select cardinality(tickwork.open_types(turn.number, picked.family, within_limits.types))
+    from unnest(turns.numbers) with ordinality as turn(number, place)
+    order by turn.place
+  );
+
+  for number in 1 .. coalesce(cardinality(targets.types), 0) loop
+    -- A claim that holds a lock on a limit does not wait for another, or two claims could deadlock.
+    room := tickwork.room_for(
+      targets.numbers[number], targets.types[number], targets.rooms[number], allowed, may_wait => not has_locks
+    );
+    has_locks := true;
+    continue when room = 0;
+
+    allowed.types := allowed.types || targets.types[number];
+    allowed.numbers := allowed.numbers || targets.numbers[number];
+    allowed.max_priorities := allowed.max_priorities || targets.max_priorities[number];
+    allowed.rooms := allowed.rooms || room;
+  end loop;
+
+  return allowed;
+end
+$$;
+
+comment on function tickwork.within_limits is 'The targets as far as limits allow.';
 
 create function tickwork.pick_targets(
   picked tickwork.picked_jobs, types text[], turns tickwork.turns, targets tickwork.claim_targets
@@ -118,16 +145,19 @@ begin
   -- Nobody waits for a locked row, neither in waiting nor in jobs.
   select array_agg(due.place), array_agg(due.record), array_agg(target.number), bool_or(due.lane is not null)
   into picked.places, picked.records, numbers, has_lanes
-  from unnest((targets).types, (targets).numbers, (targets).max_priorities, (targets).rooms)
+  from unnest(targets.types, targets.numbers, targets.max_priorities, targets.rooms)
     as target(type, number, max_priority, room)
   cross join lateral (
     select waiting.ctid as place, jobs.ctid as record, waiting.lane
     from tickwork.waiting
+    -- An array of one, here and in other verbs: ids that are equal could also be merged, and where the statistics know
+    -- of no job, a plan that reads all of them for that looks as cheap.
     join public.jobs on jobs.id = any (array[waiting.job_id]) and jobs.status = 'queued'
-    where waiting.family = (picked).family
+    where waiting.family = picked.family
       and waiting.type = target.type
       and waiting.tenant_number = target.number
       and waiting.priority <= target.max_priority
+    -- By the whole key of the index: under row-level security the planner does not see which columns are constant.
     order by waiting.family, waiting.type, waiting.tenant_number, waiting.priority desc, waiting.run_at
     limit target.room
     for update of waiting skip locked
@@ -135,16 +165,16 @@ begin
   ) as due;
 
   if has_lanes then
-    picked := tickwork.admit_to_lanes(picked, has_locks => (turns).is_limited or (picked).has_locks);
+    picked := tickwork.admit_to_lanes(picked, has_locks => turns.is_limited or picked.has_locks);
   end if;
 
-  if (turns).is_limited then
-    perform tickwork.spend_starts((picked).places);
+  if turns.is_limited then
+    perform tickwork.spend_starts(picked.places);
+    picked.is_limited := true;
   end if;
 
-  picked.is_limited := (picked).is_limited or (turns).is_limited;
-  picked.class_starts := (picked).class_starts - coalesce(cardinality((picked).records), 0);
-  picked.passed := (picked).passed || tickwork.passed_turns(picked, pick_targets.types, turns, targets, numbers);
+  picked.class_starts := picked.class_starts - coalesce(cardinality(picked.records), 0);
+  picked.passed := picked.passed || tickwork.passed_turns(picked, pick_targets.types, turns, targets, numbers);
   return picked;
 end
 $$;
@@ -164,28 +194,28 @@ language plpgsql
 volatile
 as $$
 begin
-  if cardinality(passed_turns.taken) >= (select sum(room) from unnest((turns).rooms) as room)
+  if cardinality(passed_turns.taken) >= (select sum(room) from unnest(turns.rooms) as room)
     -- If a type turned out to be at its limit, another one may still have room.
-    or (turns).is_limited and tickwork.types_of_class(picked) <> passed_turns.types
+    or turns.is_limited and tickwork.types_of_class(picked) <> passed_turns.types
   then
     return '{}';
   end if;
 
   return array(
     select turn.number
-    from unnest((turns).numbers, (turns).rooms, (targets).open_types) as turn(number, room, open_types)
+    from unnest(turns.numbers, turns.rooms, targets.open_types) as turn(number, room, open_types)
     cross join lateral (
       select count(*) as jobs from unnest(passed_turns.taken) as job(number) where job.number = turn.number
     ) as given
     where turn.room > given.jobs
       and (
-        not (turns).is_limited
-        or cardinality(tickwork.open_types(turn.number, (picked).family, passed_turns.types)) = turn.open_types
+        not turns.is_limited
+        or cardinality(tickwork.open_types(turn.number, picked.family, passed_turns.types)) = turn.open_types
       )
       -- A job that two targets of a turn have found is one start less: there may be more.
       and (given.jobs = 0 or not exists (
         select
-        from unnest((targets).numbers, (targets).max_priorities) as target(number, max_priority)
+        from unnest(targets.numbers, targets.max_priorities) as target(number, max_priority)
         where target.number = turn.number
           and target.max_priority < 100
       ))

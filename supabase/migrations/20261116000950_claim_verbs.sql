@@ -1,13 +1,20 @@
 -- The verbs.
 
-create function tickwork.is_plain_claim(family text, worker_id text, max_jobs integer, lease_seconds integer)
-returns boolean
+-- A condition of every claim: one short expression, which becomes a part of whoever asks.
+
+create function tickwork.wrong_in_claim(family text, worker_id text, max_jobs integer, lease_seconds integer)
+returns text
 language sql
 immutable
-return family <> ''
-  and octet_length(worker_id) between 1 and 200
-  and max_jobs between 1 and 1000
-  and coalesce(lease_seconds, 60) between 10 and 3600;
+return case
+  when coalesce(family, '') = '' then 'family'
+  when coalesce(worker_id, '') = '' then 'worker_id'
+  when octet_length(worker_id) > 200 then 'length'
+  when (max_jobs between 1 and 1000) is not true then 'max_jobs'
+  when lease_seconds not between 10 and 3600 then 'lease_seconds'
+end;
+
+comment on function tickwork.wrong_in_claim is 'Which argument of a claim is wrong; null if none is.';
 
 create function tickwork.check_claim(family text, worker_id text, max_jobs integer, lease_seconds integer)
 returns void
@@ -15,31 +22,34 @@ language plpgsql
 immutable
 as $$
 begin
-  if coalesce(check_claim.family, '') = '' then
-    raise exception 'family: must not be empty'
-      using errcode = 'TWARG', hint = 'Each family has a function of its own, such as extract.';
-  end if;
-
-  if coalesce(check_claim.worker_id, '') = '' then
-    raise exception 'worker_id: must not be empty'
-      using errcode = 'TWARG', hint = 'Name the worker, such as its host and process, or its function and instance.';
-  end if;
-
-  perform tickwork.check_size('worker_id', check_claim.worker_id, 200);
-
-  if check_claim.max_jobs is null or check_claim.max_jobs not between 1 and 1000 then
-    raise exception 'max_jobs: % is out of range, it must be 1 to 1000', coalesce(check_claim.max_jobs::text, 'null')
-      using errcode = 'TWARG', hint = 'Claim only what can be started within the lease.';
-  end if;
-
-  if check_claim.lease_seconds not between 10 and 3600 then
-    raise exception 'lease_seconds: % is out of range, it must be 10 to 3600', check_claim.lease_seconds
-      using errcode = 'TWLEA', hint = 'Leave it out to use the lease_seconds of each job''s type.';
-  end if;
+  case tickwork.wrong_in_claim(
+    check_claim.family, check_claim.worker_id, check_claim.max_jobs, check_claim.lease_seconds
+  )
+    when 'family' then
+      raise exception 'family: must not be empty'
+        using errcode = 'TWARG', hint = 'Each family has a function of its own, such as extract.';
+    when 'worker_id' then
+      raise exception 'worker_id: must not be empty'
+        using errcode = 'TWARG', hint = 'Name the worker, such as its host and process, or its function and instance.';
+    when 'length' then
+      perform tickwork.check_size('worker_id', check_claim.worker_id, 200);
+    when 'max_jobs' then
+      raise exception 'max_jobs: % is out of range, it must be 1 to 1000', coalesce(check_claim.max_jobs::text, 'null')
+        using errcode = 'TWARG', hint = 'Claim only what can be started within the lease.';
+    when 'lease_seconds' then
+      raise exception 'lease_seconds: % is out of range, it must be 10 to 3600', check_claim.lease_seconds
+        using errcode = 'TWLEA', hint = 'Leave it out to use the lease_seconds of each job''s type.';
+    else
+      return;
+  end case;
 end
 $$;
 
-create function tickwork.claim_jobs(family text, worker_id text, max_jobs integer, lease_seconds integer, types text[])
+comment on function tickwork.check_claim is 'Raises TWARG, TWBIG or TWLEA if something is wrong in a claim, and says what.';
+
+create function tickwork.claim_jobs(
+  family text, worker_id text, max_jobs integer, lease_seconds integer, types text[], own_tenant uuid default null
+)
 returns setof tickwork.claimed_job
 language plpgsql
 volatile
@@ -47,21 +57,20 @@ security definer -- locking a row requires the right to update it, which the wor
 set search_path = ''
 as $$
 begin
-  if tickwork.is_plain_claim(
+  perform tickwork.check_claim(
     claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
-  ) is not true then
-    perform tickwork.check_claim(
-      claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
-    );
-  end if;
-
+  );
   perform tickwork.skip_disk();
 
   return query
-  select *
+  select
+    job.id, job.tenant_id, job.type, claim_jobs.family, job.lane, job.payload, job.attempts, job.max_attempts,
+    job.lease_token, job.lease_seconds, job.timeout_seconds, claim_jobs.worker_id, job.correlation_id, job.trace,
+    job.wait_ms
   from tickwork.claim(
-    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types
-  );
+    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types,
+    claim_jobs.own_tenant
+  ) as job;
 end
 $$;
 
@@ -101,5 +110,5 @@ comment on function public.claim_next_job is
   'first. Without lease_seconds the job''s type decides. Raises TWLEA, TWARG, TWBIG.';
 
 comment on function public.claim_jobs is
-  'queued -> running. Like claim_next_job, for up to max_jobs jobs, each under its own lease_token. Raises TWLEA, '
-  'TWARG, TWBIG.';
+  'queued -> running. Like claim_next_job, for up to max_jobs jobs: each has a lease of its own, by its id and a '
+  'lease_token that is new with every call. Raises TWLEA, TWARG, TWBIG.';

@@ -12,76 +12,69 @@ language plpgsql
 volatile
 as $$
 declare
-  first constant jsonb := settle_given.outcomes -> 0;
-  job_id uuid;
-  parsed tickwork.outcomes;
-  settled tickwork.settled;
+  given record;
+  statuses text[];
 begin
-  if jsonb_typeof(settle_given.outcomes) = 'array'
-    and jsonb_array_length(settle_given.outcomes) = 1
-    and tickwork.is_plainly_done(first)
-  then
-    job_id := (first ->> 'job_id')::uuid;
-    settled := tickwork.settle_done_job(job_id, (first ->> 'lease_token')::uuid, nullif(first -> 'result', 'null'));
+  perform tickwork.check_endings(settle_given.outcomes);
 
-    if settled.ids <> '{}' then
-      perform tickwork.note_end(settled);
-    end if;
+  select
+    array_agg(outcome.job_id order by outcome.job_id) as ids,
+    array_agg(outcome.lease_token order by outcome.job_id) as tokens,
+    array_agg(nullif(outcome.fields -> 'result', 'null') order by outcome.job_id) as results,
+    jsonb_agg(outcome.fields order by outcome.job_id) as endings,
+    bool_and(
+      outcome.fields ->> 'status' = 'done'
+      and jsonb_strip_nulls(outcome.fields - 'result') - array['job_id', 'lease_token', 'status'] = '{}'
+    ) as are_plain,
+    count(distinct outcome.job_id) < count(outcome.job_id) as has_repeats
+  into given
+  from (
+    select (object ->> 'job_id')::uuid, (object ->> 'lease_token')::uuid, object
+    from jsonb_array_elements(settle_given.outcomes) as object
+  ) as outcome(job_id, lease_token, fields);
 
-    return array[
-      row(job_id, settled.are_done is true, case when settled.are_done then 'done' end)::tickwork.settled_job
-    ];
+  if given.ids is null then
+    return '{}';
   end if;
 
-  parsed := tickwork.outcomes_from(settle_given.outcomes);
-
-  if parsed.ids is null then
-    return array[]::tickwork.settled_job[];
+  if given.has_repeats then
+    -- One of the two would be checked against the token of the other.
+    raise exception 'outcomes: the same job appears twice'
+      using errcode = 'TWARG', hint = 'For a single job: [{"job_id": ..., "lease_token": ..., "status": "done"}].';
   end if;
 
-  settled := tickwork.settle(parsed);
-
-  if settled.ids <> '{}' then
-    if parsed.given is not null and settle_given.outcomes @? '$[*].follow_ups[*]' then
-      perform tickwork.enqueue_follow_ups(settle_given.outcomes, settled.ids);
-    end if;
-
-    perform tickwork.note_end(settled);
-  end if;
+  statuses := coalesce(
+    tickwork.settle(
+      given.ids, given.tokens, given.results,
+      case when not given.are_plain then tickwork.outcomes_from(given.ids, given.endings) end
+    ),
+    array_fill(text 'done', array[cardinality(given.ids)])
+  );
 
   return array(
-    select row(
-      given.job_id,
-      given.job_id = any (settled.ids),
-      case
-        when given.job_id <> all (settled.ids) then null
-        when settled.are_done then 'done'
-        else (select jobs.status from public.jobs where jobs.id = given.job_id)
-      end
-    )::tickwork.settled_job
+    select row(outcome.job_id, settled.status is not null, settled.status)::tickwork.settled_job
     from rows from (
       jsonb_to_recordset(settle_given.outcomes) as (job_id uuid)
-    ) with ordinality as given
-    order by given.ordinality
+    ) with ordinality as outcome
+    left join unnest(given.ids, statuses) as settled(id, status) on settled.id = outcome.job_id
+    order by outcome.ordinality
   );
 end
 $$;
 
 comment on function tickwork.settle_given is
-  'running -> done, queued, failed, dead or cancelled. Settles the outcomes that a worker sends, enqueues follow-ups, '
-  'and returns what became of each job, in the order given. Raises TWARG, TWBIG and what enqueue_job raises for a '
-  'follow-up.';
+  'running -> done, queued, failed, dead or cancelled. Settles the outcomes that a worker sends as objects, and returns '
+  'what became of each job, in the order given. Raises TWARG, TWBIG and what enqueue_job raises for a follow-up.';
 
-create function tickwork.enqueue_follow_ups(outcomes jsonb, settled uuid[])
+create function tickwork.enqueue_follow_ups(outcomes tickwork.outcome[], settled uuid[])
 returns void
 language plpgsql
 volatile
 as $$
-begin
-  -- All in one call, which puts them in an order that cannot deadlock.
-  perform tickwork.insert_jobs(array(
+declare
+  requests constant tickwork.job_request[] := array(
     select request.job
-    from jsonb_to_recordset(enqueue_follow_ups.outcomes) as outcome(job_id uuid, follow_ups jsonb)
+    from unnest(enqueue_follow_ups.outcomes) as outcome
     cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
     cross join lateral tickwork.requests_from(
       outcome.follow_ups, jobs.tenant_id, 'system', jobs.id::text, jobs.correlation_id,
@@ -92,30 +85,35 @@ begin
       from generate_series(1, cardinality(requests.jobs)) as number
     ) as request(job)
     where outcome.job_id = any (enqueue_follow_ups.settled)
+      and outcome.follow_ups is not null
       and jobs.status = 'done'
-      and jsonb_typeof(outcome.follow_ups) = 'array'
-  ));
+  );
+begin
+  if requests <> '{}' then
+    -- All in one call, which puts them in an order that cannot deadlock.
+    perform tickwork.insert_jobs(requests);
+  end if;
 end
 $$;
 
-create function tickwork.note_end(settled tickwork.settled)
+create function tickwork.note_end(ids uuid[], are_done boolean, are_watched boolean)
 returns void
 language plpgsql
 volatile
 as $$
 begin
-  perform tickwork.after_end(settled.ids, settled.are_done);
+  perform tickwork.after_end(note_end.ids, note_end.are_done);
 
-  if settled.are_watched then
+  if note_end.are_watched then
     perform pg_notify('tickwork_done', jobs.id::text)
-    from unnest(settled.ids) as ended(id)
+    from unnest(note_end.ids) as ended(id)
     cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
     where jobs.notify
       and jobs.finished_at is not null;
 
     perform tickwork.note_awaited_end(array(
       select jobs.id
-      from unnest(settled.ids) as ended(id)
+      from unnest(note_end.ids) as ended(id)
       cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
       where jobs.is_awaited
         and jobs.finished_at is not null
@@ -136,7 +134,7 @@ as $$
 begin
   perform tickwork.give_keys_back(note_unsuccessful_end.ids);
   perform tickwork.note_unsuccessful(note_unsuccessful_end.ids);
-  perform tickwork.note_end(row(note_unsuccessful_end.ids, false, true)::tickwork.settled);
+  perform tickwork.note_end(note_unsuccessful_end.ids, false, true);
 end
 $$;
 

@@ -28,66 +28,84 @@ comment on function public.settle_jobs is
   'array of {job_id, lease_token, status: done | failed | released} with the parameters of complete_job, fail_job or '
   'release_job. A lost lease does not raise: is_held is false. Durable when it returns. Raises TWARG, TWBIG.';
 
-create type tickwork.settled_and_claimed as (
-  settled json,
-  claimed json
-);
-
 create function tickwork.settle_and_claim(
-  outcomes jsonb,
+  job_ids uuid[],
+  lease_tokens uuid[],
+  results jsonb[],
+  endings jsonb,
   family text,
   worker_id text,
   max_jobs integer,
   lease_seconds integer,
   types text[]
 )
-returns tickwork.settled_and_claimed
+returns setof tickwork.worked_job
 language plpgsql
 volatile
 security definer -- the worker may not update jobs directly
 set search_path = ''
 as $$
 declare
-  settled tickwork.settled_job[];
+  statuses text[];
 begin
-  if tickwork.is_plain_claim(
+  if settle_and_claim.max_jobs <> 0 and tickwork.wrong_in_claim(
     settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
-  ) is not true then
+  ) is not null then
     perform tickwork.check_claim(
       settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds
     );
   end if;
 
-  settled := tickwork.settle_given(settle_and_claim.outcomes);
+  if settle_and_claim.job_ids = '{}' then
+    perform tickwork.skip_disk();
+  else
+    -- Text may be six times as long as what is stored.
+    if settle_and_claim.endings is not null or pg_column_size(settle_and_claim.results) > 40000 then
+      perform tickwork.check_worked(settle_and_claim.results, settle_and_claim.endings);
+    end if;
 
-  return row(
-    array_to_json(settled),
-    array_to_json(array(
-      select claimed
-      from tickwork.claim(
-        settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs,
-        settle_and_claim.lease_seconds, settle_and_claim.types
-      ) as claimed
-    ))
-  )::tickwork.settled_and_claimed;
+    statuses := tickwork.settle(
+      settle_and_claim.job_ids, settle_and_claim.lease_tokens, settle_and_claim.results,
+      case when settle_and_claim.endings is not null then
+        tickwork.outcomes_from(settle_and_claim.job_ids, settle_and_claim.endings)
+      end
+    );
+  end if;
+
+  if statuses is not null then
+    return next row(
+      statuses, null, null, null, null, null, null, null, null, null, null, null, null, null
+    )::tickwork.worked_job;
+  end if;
+
+  if settle_and_claim.max_jobs <> 0 then
+    return query
+    select *
+    from tickwork.claim(
+      settle_and_claim.family, settle_and_claim.worker_id, settle_and_claim.max_jobs, settle_and_claim.lease_seconds,
+      settle_and_claim.types, null
+    );
+  end if;
 end
 $$;
 
-create function public.settle_and_claim(
-  outcomes jsonb,
-  family text,
-  worker_id text,
-  max_jobs integer default 1,
-  lease_seconds integer default null,
-  types text[] default null
-)
-returns tickwork.settled_and_claimed
-language sql
-volatile
--- Parsed at its definition, it is inlined into the statement that calls it.
-return tickwork.settle_and_claim(outcomes, family, worker_id, max_jobs, lease_seconds, types);
+comment on function tickwork.settle_and_claim is
+  'running -> done, queued, failed, dead or cancelled, and queued -> running. What a worker does between two jobs, in one '
+  'transaction: settles those of job_ids, which must be in order, and claims up to max_jobs, which may be 0. endings has '
+  'an object as settle_jobs takes it for each job, without its ids and its result, or null if it is simply done. If not '
+  'all of them are done, a first row without a job says what became of each. Durable when it returns, if it settles '
+  'anything. Raises TWARG, TWBIG, TWLEA.';
 
-comment on function public.settle_and_claim is
-  'running -> done, queued, failed, dead or cancelled, and queued -> running. Does what settle_jobs and claim_jobs do, '
-  'in one transaction: settled is what the former returns, claimed has those columns of the latter that a worker '
-  'needs. Durable when it returns. Raises TWARG, TWBIG, TWLEA.';
+create function tickwork.check_worked(results jsonb[], endings jsonb)
+returns void
+language sql
+immutable
+as $$
+  select tickwork.check_size('result', result::text, 262144)
+  from unnest(check_worked.results) as result
+  where octet_length(result::text) > 262144;
+
+  select tickwork.check_endings(jsonb_agg(coalesce(nullif(ending, 'null'), '{"status": "done"}')))
+  from jsonb_array_elements(check_worked.endings) as ending
+  having count(*) > 0;
+$$;

@@ -1,29 +1,5 @@
 -- The verbs of workers that come with an API key: those of the other workers, with worker_ before their names.
 
-create function tickwork.claim_by_key(
-  family text, worker_id text, max_jobs integer, lease_seconds integer, types text[]
-)
-returns setof tickwork.claimed_job
-language plpgsql
-volatile
-as $$
-declare
-  own_tenant constant uuid := tickwork.check_worker(claim_by_key.family);
-begin
-  perform tickwork.check_claim(
-    claim_by_key.family, claim_by_key.worker_id, claim_by_key.max_jobs, claim_by_key.lease_seconds
-  );
-  perform tickwork.note_use(tickwork.caller_key_id());
-
-  return query
-  select *
-  from tickwork.claim(
-    claim_by_key.family, claim_by_key.worker_id, claim_by_key.max_jobs, claim_by_key.lease_seconds,
-    claim_by_key.types, own_tenant
-  );
-end
-$$;
-
 create function tickwork.worker_claim_jobs(
   family text, worker_id text, max_jobs integer, lease_seconds integer, types text[]
 )
@@ -33,14 +9,16 @@ volatile
 security definer -- a caller with a key may do nothing but what his scopes say
 set search_path = ''
 as $$
+declare
+  own_tenant constant uuid := tickwork.check_worker(worker_claim_jobs.family);
 begin
-  perform tickwork.skip_disk();
+  perform tickwork.note_use(tickwork.caller_key_id());
 
   return query
   select *
-  from tickwork.claim_by_key(
+  from tickwork.claim_jobs(
     worker_claim_jobs.family, worker_claim_jobs.worker_id, worker_claim_jobs.max_jobs,
-    worker_claim_jobs.lease_seconds, worker_claim_jobs.types
+    worker_claim_jobs.lease_seconds, worker_claim_jobs.types, own_tenant
   );
 end
 $$;
@@ -174,6 +152,11 @@ comment on function public.worker_release_job is
   'running -> queued, or cancelled if cancel was requested. Like release_job, for a key with the scope '
   'worker:<family>. Raises TWLSE, TWAUT, TWADM, TWARG.';
 
+create type tickwork.settled_and_claimed as (
+  settled json,
+  claimed json
+);
+
 create function tickwork.worker_settle_and_claim(
   outcomes jsonb, family text, worker_id text, max_jobs integer, lease_seconds integer, types text[]
 )
@@ -187,7 +170,7 @@ declare
   own_tenant constant uuid := tickwork.check_worker(worker_settle_and_claim.family);
   settled tickwork.settled_job[];
 begin
-  perform tickwork.check_outcomes(worker_settle_and_claim.outcomes);
+  perform tickwork.check_endings(worker_settle_and_claim.outcomes);
 
   -- A lease that is lost is reported. One of another family or tenant is none that this caller was ever given.
   perform tickwork.raise_lease_lost(leases.job_id)
@@ -202,7 +185,7 @@ begin
     array_to_json(settled),
     array_to_json(array(
       select claimed
-      from tickwork.claim_by_key(
+      from tickwork.worker_claim_jobs(
         worker_settle_and_claim.family, worker_settle_and_claim.worker_id, worker_settle_and_claim.max_jobs,
         worker_settle_and_claim.lease_seconds, worker_settle_and_claim.types
       ) as claimed

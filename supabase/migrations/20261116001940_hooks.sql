@@ -1,6 +1,14 @@
 -- The hooks of modules: jobs were enqueued, ended or deleted, and time has passed. The only file of the core that names
 -- modules, and it calls those that are installed.
 
+create table tickwork.hooks (
+  moment text not null,
+  function_name text not null,
+  primary key (moment, function_name)
+);
+
+select tickwork.guard_table('tickwork.hooks');
+
 create function tickwork.after_end(job_ids uuid[], are_done boolean)
 returns void
 language plpgsql
