@@ -96,7 +96,7 @@ core-size: $(STAMP)
 schemas: $(STAMP)
 	$(BIN)/python infra/local/make_schemas.py
 
-# The pages of docs/reference that are made from settings, command line and database.
+# The pages of docs/reference that are made from settings, command line and database, and what `tickwork --help` lists.
 docs: $(STAMP)
 	$(BIN)/python -m tickwork_docs
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.world.waiting import PATIENCE, until
-from tickwork.cli.main import main
+from tickwork.cli.main import all_commands, main
 from tickwork_local.launch import ends_with_parent
 
 COMMAND = [sys.executable, "-m", "tickwork.cli"]
@@ -19,6 +19,7 @@ COMMAND = [sys.executable, "-m", "tickwork.cli"]
 # Each command is a process of its own, forked from one that has loaded the command line, which takes half a second.
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.world.command_line"])
+all_commands()
 
 # One command after the other, without the price of a start for each.
 ONE_AFTER_THE_OTHER = """

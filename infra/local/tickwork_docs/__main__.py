@@ -1,4 +1,4 @@
-"""python -m tickwork_docs writes the reference pages and openapi.json; `make docs` calls it."""
+"""python -m tickwork_docs writes the reference pages, openapi.json and cli/contents.py; `make docs` calls it."""
 
 import subprocess
 import sys
@@ -7,16 +7,19 @@ from tempfile import TemporaryDirectory
 
 import psycopg
 
-from tickwork_docs import openapi
+from tickwork_docs import contents, openapi
 from tickwork_docs.pages import pages
 from tickwork_local.postgres import running_postgres
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "docs" / "reference"
 OPENAPI = ROOT / "shared/tickwork/api/openapi.json"
+CONTENTS = ROOT / "shared/tickwork/cli/contents.py"
 
 
 def main() -> None:
+    CONTENTS.write_text(contents.module())
+    print(f"wrote {CONTENTS.relative_to(ROOT)}")
     with TemporaryDirectory(prefix="tickwork-docs-") as folder:
         # As root, Postgres runs as another user.
         Path(folder).chmod(0o755)

@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from typer import Context
+from typer.main import get_group
 
 from tickwork_docs.markdown import table
 
@@ -25,8 +26,11 @@ def page() -> str:
 
 
 def command_line() -> Any:
-    """The group of all commands."""
-    return import_module("tickwork.cli.main").GROUP
+    """The group of all commands, loaded."""
+    main = import_module("tickwork.cli.main")
+    group = get_group(main.app)
+    group.commands = main.all_commands()
+    return group
 
 
 def commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:

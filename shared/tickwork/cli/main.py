@@ -1,74 +1,63 @@
 """The command line. Each command does what its name says, and says what to do next when it cannot.
 
-Each file of this folder has the commands for one resource in its `commands`, and is listed in RESOURCES.
+Each file of this folder has the commands for one resource in its `commands`, and is listed in RESOURCES. It is loaded
+when one of its commands is used: `tickwork --help` has what it says from contents.py, which `make docs` writes.
 """
 
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from collections.abc import MutableMapping
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
-from typer.main import get_command
+from typer.main import get_group
 
-from tickwork.cli import (
-    admins,
-    alerts,
-    audit,
-    bundles,
-    classifier,
-    commands,
-    connectors,
-    cron,
-    database,
-    deploy,
-    doctor,
-    documents,
-    imports,
-    job_changes,
-    job_types,
-    jobs,
-    keys,
-    logs,
-    maintenance,
-    members,
-    metrics,
-    new,
-    passport_checks,
-    passport_commands,
-    passport_inputs,
-    passport_links,
-    passport_rules,
-    passports,
-    pauses,
-    relay,
-    reports,
-    schedules,
-    secrets,
-    stack,
-    tenants,
-    triggers,
-    webhooks,
-    worker,
-    workers,
-)
-from tickwork.cli.output import print_error
+from tickwork.cli.contents import CONTENTS
 from tickwork.errors import Error, InvalidRequest, NoSuchJob, NotAllowed, QueueError, Unavailable
 
 RESOURCES = (
-    *(stack, logs, database, jobs, job_changes, job_types, pauses, schedules, maintenance, metrics, alerts),
-    *(worker, workers, commands, relay, doctor),
-    *(tenants, members, admins, keys, audit, documents, connectors, imports, classifier, reports, passports),
-    *(webhooks, triggers, secrets),
-    *(cron, new, bundles, deploy),
+    *("stack", "logs", "database", "jobs", "job_changes", "job_types", "pauses", "schedules", "maintenance"),
+    *("metrics", "alerts", "worker", "workers", "commands", "relay", "doctor"),
+    *("tenants", "members", "admins", "keys", "audit", "documents", "connectors", "imports", "classifier", "reports"),
+    *("passports", "webhooks", "triggers", "secrets"),
+    *("cron", "new", "bundles", "deploy"),
 )
 
 # They add their commands to those of `passports`.
-MORE = (passport_inputs, passport_rules, passport_checks, passport_commands, passport_links)
+MORE = {"passports": ("passport_inputs", "passport_rules", "passport_checks", "passport_commands", "passport_links")}
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for resource in RESOURCES:
-    app.add_typer(resource.commands)
+
+class LazyCommands(TyperGroup):
+    """Knows of a command what CONTENTS says, until it is used."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        found = commands_of(CONTENTS[name][0]) if name in CONTENTS else {}
+        if name in found:
+            self.commands.update(found)
+        else:
+            # It is mistyped, or new: CONTENTS is only right after `make docs`.
+            self.commands = all_commands()
+        return super().resolve_command(ctx, args)
+
+
+def all_commands() -> MutableMapping[str, Any]:
+    return {name: command for file in RESOURCES for name, command in commands_of(file).items()}
+
+
+@cache
+def commands_of(file: str) -> MutableMapping[str, Any]:
+    resource = typer.Typer(rich_markup_mode=None)
+    resource.add_typer(import_module(f"tickwork.cli.{file}").commands)
+    for more in MORE.get(file, ()):
+        import_module(f"tickwork.cli.{more}")
+    return get_group(resource).commands
+
+
+app = typer.Typer(cls=LazyCommands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
 def main() -> None:
@@ -82,6 +71,8 @@ def main() -> None:
     except Exception as error:
         if is_debugging:
             raise
+        from tickwork.cli.output import print_error
+
         print_error(*explained(error))
         sys.exit(getattr(error, "exit_code", 1))
 
@@ -118,6 +109,8 @@ def explained(error: Exception) -> tuple[str, str | None]:
 
 def print_version(is_wanted: bool) -> None:
     if is_wanted:
+        from importlib.metadata import version
+
         print(f"tickwork {version('tickwork')}")
         raise typer.Exit
 
@@ -132,5 +125,5 @@ def options(
     """Durable background jobs on Postgres."""
 
 
-# All commands. Making it takes as long as running one: here, and not for each of the runs of a process.
-GROUP = get_command(app)
+GROUP = get_group(app)
+GROUP.commands.update({name: TyperCommand(name, help=help) for name, (_, help) in CONTENTS.items()})
