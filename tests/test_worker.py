@@ -292,7 +292,7 @@ def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_d
             with worker(typed, tmp_path):
                 until(lambda: all(typed.reload(job).status == "done" for job in neighbours))
         typed.expire(poison)
-    typed.service.maintenance.reap_expired_leases()
+    typed.service.maintenance.maintain()
 
     assert typed.reload(poison).status == "dead"
     assert [row["status"] for row in typed.attempts(poison)] == ["lease_expired"] * 3
