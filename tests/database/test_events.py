@@ -363,9 +363,9 @@ def test_where_nothing_but_workers_runs_late_deliveries_come_as_well(world: Worl
     emit(world, tenant)
     world.run("update tenant_settings set max_queued = 10")
 
-    # A claim reaps first, and the one after it finds what that brought.
-    claimed = world.queue.claim_next_job("webhook") or world.claim("webhook")
+    world.queue.maintain()
 
+    claimed = world.claim("webhook")
     assert [each["job_id"] for each in deliveries(world)] == [claimed.id]
 
 
@@ -483,15 +483,11 @@ def test_nobody_who_purges_events_waits_for_a_delivery_that_is_being_changed(wor
     assert world.service.events.purge_events("30 days") == 1  # type: ignore[arg-type]
 
 
-def test_a_tenant_that_does_not_listen_pays_two_looks_into_indexes(world: World) -> None:
+def test_where_nobody_listens_the_end_of_a_job_looks_at_nothing_of_events(world: World) -> None:
     job = world.running_job()
     world.run("analyze")
 
     scans = scans_of(world, "select complete_job(%(id)s, %(token)s)", {"id": job.id, "token": job.lease_token})
 
-    tables = ("webhook_endpoints", "events", "webhook_deliveries", "event_triggers", "trigger_fires")
-    looks = [scan for scan in scans if scan["Relation Name"] in tables]
-    assert [(look["Relation Name"], look["Node Type"], look["Actual Rows"]) for look in looks] == [
-        ("webhook_endpoints", "Index Only Scan", 0),
-        ("event_triggers", "Index Only Scan", 0),
-    ]
+    tables = {"webhook_endpoints", "events", "webhook_deliveries", "event_triggers", "trigger_fires"}
+    assert {scan["Relation Name"] for scan in scans} & tables == set()

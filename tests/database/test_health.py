@@ -79,7 +79,7 @@ def test_a_job_that_may_not_run_is_no_ailment(world: World) -> None:
 def test_where_cron_ticks_it_must_go_on_doing_so(world: World) -> None:
     world.run("insert into tickwork.functions (family, url) values ('test', 'https://test.example')")
     assert health(world)["tick"] is False
-    world.claim()
+    world.queue.claim_next_job("test")
     assert health(world)["tick"] is False
     world.service.maintenance.maintain()
 
