@@ -1,5 +1,5 @@
--- Upkeep: whatever has to be done now and then, whoever claims. Ticks do it, workers once a second, and functions at the
--- end of a wake-up.
+-- Upkeep: whatever has to be done now and then, whoever claims. Ticks do it, workers once a second, and functions when
+-- they have nothing left to do.
 
 create table tickwork.maintenance (
   is_only boolean primary key default true,
@@ -73,7 +73,7 @@ comment on function public.maintain is
   'running -> queued, dead or cancelled; -> queued, by the calendar and for late deliveries; done, failed, dead, '
   'cancelled -> gone. The upkeep of all families, a bounded amount at a time: expired leases (1,000 of each family), '
   'schedules, what modules do at a tick, jobs that have been kept long enough, workers and decisions to forget, parked '
-  'jobs that are due, figures and alerts. Never waits. Returns how many leases had expired: 0 if somebody else is at it, '
-  'or has been within every_seconds. Called by ticks, workers and functions; one of them is enough.';
+  'jobs that are due, figures and alerts. Never waits. Returns how many leases had expired: 0 if somebody else is '
+  'doing it, or did within every_seconds. Called by ticks, workers and functions; one of them is enough.';
 
 select tickwork.open_verbs('tickwork_worker, service_role', array['maintain']);

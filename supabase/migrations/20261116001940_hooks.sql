@@ -11,10 +11,10 @@ create table tickwork.hooks (
 comment on table tickwork.hooks is
   'Functions in the schema tickwork that modules have registered. They run in the transaction of what has happened.';
 comment on column tickwork.hooks.moment is
-  'end: jobs have ended, and not all of them are done; some may be queued again. done: jobs have ended, however. delete: '
-  'jobs have been deleted. All three get the ids. artifact: a job comes whose payload is an artifact; gets the id of the '
-  'job, its tenant and the reference. wait: a job is to wait for an event; gets its name and the condition. tick: the '
-  'queue is being looked after; must not wait.';
+  'end: jobs have ended, and not all of them are done; some may be queued again. done: jobs have ended, however. '
+  'delete: jobs have been deleted. These three get the ids. artifact: the payload of a new job is an artifact; gets '
+  'the job, its tenant and the reference. wait: a job is to wait for an event; gets its name and the condition. tick: '
+  'the queue is being looked after; must not wait.';
 
 select tickwork.guard_table('tickwork.hooks');
 
