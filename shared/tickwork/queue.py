@@ -74,7 +74,7 @@ class Queue:
         return call(self.database, "heartbeat_jobs", heartbeats=as_stored(heartbeats))
 
     def maintain(self, every_seconds: float = 0.0) -> int:
-        """Do the upkeep of all families, unless somebody did within so many seconds; returns how many leases had expired."""
+        """The upkeep of all families, unless somebody did it within so many seconds."""
         return int(call(self.database, "maintain", every_seconds=every_seconds)[0]["maintain"])
 
     def hold_job(self, job: ClaimedJob, connection: Connection, traceparent: str | None = None) -> None:
