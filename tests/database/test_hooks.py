@@ -15,8 +15,12 @@ from tests.world.receivers import endpoint
 LISTENERS: dict[str, tuple[Any, str, str]] = {
     "endpoint, status": (endpoint, "status = 'disabled'", "status = 'active'"),
     "endpoint, events": (endpoint, "event_types = '{invoice.*}'", "event_types = '{job.dead}'"),
-    "trigger, pause": (lambda *world: trigger(*world, "job.*"), "paused_at = now()", "paused_at = null"),
-    "trigger, event": (lambda *world: trigger(*world, "*"), "event_name = 'invoice.paid'", "event_name = 'job.done'"),
+    "trigger, pause": (lambda world, tenant: trigger(world, tenant, "job.*"), "paused_at = now()", "paused_at = null"),
+    "trigger, event": (
+        lambda world, tenant: trigger(world, tenant, "*"),
+        "event_name = 'invoice.paid'",
+        "event_name = 'job.done'",
+    ),
 }
 
 
