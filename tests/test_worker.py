@@ -15,6 +15,7 @@ import pytest
 
 from tests.runtime.test_outages import silence, take_away
 from tests.world import World
+from tests.world.upkeep import leave_to_upkeep, left_to_upkeep
 from tests.world.waiting import PATIENCE, until
 
 FUNCTION = """
@@ -292,7 +293,7 @@ def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_d
             with worker(typed, tmp_path):
                 until(lambda: all(typed.reload(job).status == "done" for job in neighbours))
         typed.expire(poison)
-    typed.service.maintenance.reap_expired_leases()
+    typed.service.maintenance.maintain()
 
     assert typed.reload(poison).status == "dead"
     assert [row["status"] for row in typed.attempts(poison)] == ["lease_expired"] * 3
@@ -311,6 +312,15 @@ def test_a_job_that_cannot_be_read_does_not_end_the_worker(typed: World, tmp_pat
 
         assert process.stop() == 0
     assert typed.value("select status from jobs where id = %s", poison.id) == "running"
+
+
+def test_one_worker_is_enough_for_all_upkeep(typed: World, tmp_path: Path) -> None:
+    leave_to_upkeep(typed)
+
+    with worker(typed, tmp_path) as process:
+        until(lambda: left_to_upkeep(typed) == [])
+
+        assert process.stop() == 0
 
 
 def test_a_worker_outlives_a_database_that_goes_away(typed: World, tmp_path: Path) -> None:

@@ -73,9 +73,9 @@ class Queue:
     def heartbeat_jobs(self, heartbeats: Sequence[Json]) -> list[DictRow]:
         return call(self.database, "heartbeat_jobs", heartbeats=as_stored(heartbeats))
 
-    def keep_figures(self) -> int:
-        """Count what has happened to jobs, and check alerts; returns how much there was."""
-        return int(call(self.database, "keep_figures")[0]["keep_figures"])
+    def maintain(self, every_seconds: float = 0.0) -> int:
+        """The upkeep of all families, unless somebody did it within so many seconds."""
+        return int(call(self.database, "maintain", every_seconds=every_seconds)[0]["maintain"])
 
     def hold_job(self, job: ClaimedJob, connection: Connection, traceparent: str | None = None) -> None:
         """Give this transaction access to the tenant's rows, and keep everybody else from settling the job."""

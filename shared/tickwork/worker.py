@@ -12,7 +12,6 @@ from tickwork.database.connection import Database
 from tickwork.database.listener import notices
 from tickwork.database.version import SchemaCheck
 from tickwork.errors import QueueError
-from tickwork.figures.keep import FiguresKeeper
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, log_exception
@@ -20,6 +19,7 @@ from tickwork.queue import Queue
 from tickwork.runtime import watch
 from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.maintenance import Maintenance
 from tickwork.runtime.presence import Presence
 from tickwork.runtime.work import Loop
 from tickwork.runtime.worker_thread import WorkerThread
@@ -69,9 +69,9 @@ class Worker:
         if subscriber:
             subscriber.start()
         log("start_worker", family=self._name, worker_id=self._queue.worker_id)
-        figures = Database(self._listen_url, f"tickwork {self._name} figures")
-        keeper = FiguresKeeper(Queue(figures, self._queue.worker_id))
-        keeper.start()
+        database = Database(self._listen_url, f"tickwork {self._name} maintenance")
+        maintenance = Maintenance(Queue(database, self._queue.worker_id))
+        maintenance.start()
         thread = WorkerThread(self._work_until_stopped)
         while not thread.wait(STOP_LOOK_SECONDS):
             if self._deadline.process_must_end():
@@ -82,7 +82,7 @@ class Worker:
                     hint="They go to another worker when their leases expire.",
                 )
                 break
-        keeper.stop()
+        maintenance.stop()
         if subscriber:
             subscriber.stop()
         spans.flush()

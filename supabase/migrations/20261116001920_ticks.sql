@@ -63,8 +63,7 @@ begin
 
   -- Read even if nothing is due: if it is missing, that should show before it is needed.
   perform tickwork.call_secret();
-  perform tickwork.tick_family(tick.family, 1000);
-  perform tickwork.ring_alarms(tick.family, 1000);
+  perform tickwork.maintain();
 
   due := tickwork.count_due(tick.family, target.max_calls);
 
@@ -74,9 +73,6 @@ begin
 
   insert into tickwork.ticks (family, due_jobs, request_ids)
   values (tick.family, due, requests);
-
-  -- Last: it keeps others waiting who retry or delete jobs, and must wait for nobody.
-  perform tickwork.keep_figures();
 
   return due;
 end
@@ -188,7 +184,7 @@ $$;
 comment on function tickwork.count_due is
   'How many jobs of a family a claim could start now, counted up to most. Limits may still hold some of them back.';
 comment on function tickwork.tick is
-  'What cron does for one family: ends expired leases, requests as many calls of its function as jobs are due, up to '
+  'What cron does for one family: maintains the queue, requests as many calls of its function as jobs are due, up to '
   'its max_calls, and records the tick. Returns how many. Raises TWCRN.';
 comment on function tickwork.wake_function is
   'Requests a call of the function of a family, unless there were several in the last few seconds. Never waits, and '

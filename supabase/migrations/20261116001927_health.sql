@@ -4,13 +4,9 @@ create function tickwork.last_tick()
 returns timestamptz
 language sql
 stable
--- Cron ticks, and so does every claim.
-return greatest(
-  (select max(ticks.ticked_at) from tickwork.ticks),
-  (select max(family_types.reaped_at) from tickwork.family_types)
-);
+return (select maintenance.maintained_at from tickwork.maintenance where maintenance.is_only);
 
-comment on function tickwork.last_tick is 'When expired leases and schedules were last looked for; -infinity if never.';
+comment on function tickwork.last_tick is 'When the queue was last looked after, by maintain; -infinity if never.';
 
 create function tickwork.is_ticking()
 returns boolean
@@ -101,8 +97,8 @@ begin atomic
 end;
 
 comment on function public.queue_health is
-  'Reads whether the queue works: schema (its version), tick (somebody has looked for expired leases and schedules '
-  'within 5 minutes, where that matters), work (no job has been due for 5 minutes without a worker that asks for its '
+  'Reads whether the queue works: schema (its version), tick (maintain has been called within 5 minutes, where that '
+  'matters), work (no job has been due for 5 minutes without a worker that asks for its '
   'type) and standstill (the alert rule standstill_seconds: nothing has run for 5 minutes although something is due). '
   'Tells nothing of any tenant.';
 

@@ -1,11 +1,20 @@
--- The hooks of modules: jobs were enqueued, ended or deleted, and time has passed. The only file of the core that names
--- modules, and it calls those that are installed.
+-- What modules do when jobs are enqueued, end or are deleted, when a job waits for an event, and when time has passed.
+-- Each module registers functions of its own, and the core names none of them.
 
 create table tickwork.hooks (
   moment text not null,
   function_name text not null,
-  primary key (moment, function_name)
+  primary key (moment, function_name),
+  constraint moment_is_known check (moment in ('end', 'done', 'delete', 'artifact', 'tick', 'wait'))
 );
+
+comment on table tickwork.hooks is
+  'Functions in the schema tickwork that modules have registered. They run in the transaction of what has happened.';
+comment on column tickwork.hooks.moment is
+  'end: jobs have ended, and not all of them are done; some may be queued again. done: jobs have ended, however. '
+  'delete: jobs have been deleted. These three get the ids. artifact: the payload of a new job is an artifact; gets '
+  'the job, its tenant and the reference. wait: a job is to wait for an event; gets its name and the condition. tick: '
+  'the queue is being looked after; must not wait.';
 
 select tickwork.guard_table('tickwork.hooks');
 
@@ -14,53 +23,41 @@ returns void
 language plpgsql
 volatile
 as $$
+declare
+  hook text;
 begin
-  if not after_end.are_done and to_regproc('tickwork.end_extractions') is not null then
-    perform tickwork.end_extractions(after_end.job_ids);
-  end if;
-
-  if not after_end.are_done and to_regproc('tickwork.end_document_versions') is not null then
-    perform tickwork.end_document_versions(after_end.job_ids);
-  end if;
-
-  if to_regproc('tickwork.emit_job_events') is not null then
-    if not after_end.are_done then
-      perform tickwork.end_deliveries(after_end.job_ids);
-    end if;
-
-    if exists (
-      select
-      from public.webhook_endpoints
-      where webhook_endpoints.hears_of_jobs
-        and webhook_endpoints.status = 'active'
-    ) or exists (
-      select
-      from public.event_triggers
-      where event_triggers.paused_at is null
-        and (event_triggers.event_name = '*' or event_triggers.event_name like 'job.%')
-    ) then
-      perform tickwork.emit_job_events(after_end.job_ids);
-    end if;
-  end if;
+  for hook in
+    select hooks.function_name
+    from tickwork.hooks
+    where hooks.moment = 'done'
+      or (hooks.moment = 'end' and not after_end.are_done)
+    -- What a module has of a job is up to date before anybody hears of the end.
+    order by hooks.moment = 'done', hooks.function_name
+  loop
+    execute format('select tickwork.%I($1)', hook) using after_end.job_ids;
+  end loop;
 end
 $$;
 
 comment on function tickwork.after_end is
   'Called by the queue when jobs have ended, in the same transaction. Unless all of them are done, some may be queued '
-  'again.';
+  'again. If they are, it does nothing where no hook is registered for done.';
 
 create function tickwork.check_wait_for_event(event_name text, condition text)
 returns void
 language plpgsql
 stable
 as $$
+declare
+  hook constant text := (select hooks.function_name from tickwork.hooks where hooks.moment = 'wait');
 begin
-  if to_regproc('tickwork.check_awaited_event') is null then
+  if hook is null then
     raise exception 'event_name: there are no events in this database'
       using errcode = 'TWARG', hint = 'Add the module: tickwork migrate --with webhooks.';
   end if;
 
-  perform tickwork.check_awaited_event(check_wait_for_event.event_name, check_wait_for_event.condition);
+  execute format('select tickwork.%I($1, $2)', hook)
+  using check_wait_for_event.event_name, check_wait_for_event.condition;
 end
 $$;
 
@@ -71,17 +68,24 @@ returns void
 language plpgsql
 volatile
 as $$
+declare
+  hook text;
 begin
   if not on_artifact.payload ? 'artifact_ref' then
     return;
   end if;
 
-  if to_regproc('tickwork.take_artifact') is null then
+  select hooks.function_name into hook
+  from tickwork.hooks
+  where hooks.moment = 'artifact';
+
+  if hook is null then
     raise exception 'payload: there are no artifacts in this database'
       using errcode = 'TWPAY', hint = 'Run `tickwork migrate URL --with reports`.';
   end if;
 
-  perform tickwork.take_artifact(on_artifact.job_id, on_artifact.tenant_id, on_artifact.payload -> 'artifact_ref');
+  execute format('select tickwork.%I($1, $2, $3)', hook)
+  using on_artifact.job_id, on_artifact.tenant_id, on_artifact.payload -> 'artifact_ref';
 end
 $$;
 
@@ -93,37 +97,40 @@ returns void
 language plpgsql
 volatile
 as $$
+declare
+  hook text;
 begin
-  if to_regproc('tickwork.give_up_artifacts') is not null then
-    perform tickwork.give_up_artifacts(after_delete.job_ids);
-  end if;
+  for hook in
+    select hooks.function_name
+    from tickwork.hooks
+    where hooks.moment = 'delete'
+    order by hooks.function_name
+  loop
+    execute format('select tickwork.%I($1)', hook) using after_delete.job_ids;
+  end loop;
 end
 $$;
 
 comment on function tickwork.after_delete is
   'Called by the queue when jobs have been deleted, in the same transaction.';
 
-create function tickwork.on_tick(most integer)
+create function tickwork.on_tick()
 returns void
 language plpgsql
 volatile
 as $$
+declare
+  hook text;
 begin
-  perform tickwork.fire_schedules(clock_timestamp(), least(on_tick.most * 5, 10000));
-  perform tickwork.forget_fires(100);
-  perform tickwork.forget_workers();
-
-  if to_regproc('tickwork.enqueue_late_deliveries') is not null then
-    perform tickwork.enqueue_late_deliveries();
-    perform tickwork.purge_event_portion();
-    perform tickwork.forget_decisions(1000);
-  end if;
-
-  if to_regproc('tickwork.enqueue_removals') is not null then
-    perform tickwork.enqueue_removals();
-  end if;
+  for hook in
+    select hooks.function_name
+    from tickwork.hooks
+    where hooks.moment = 'tick'
+    order by hooks.function_name
+  loop
+    execute format('select tickwork.%I()', hook);
+  end loop;
 end
 $$;
 
-comment on function tickwork.on_tick is
-  'Called by the queue regularly, by claims as well as by cron, with how much it may do: most. Never waits.';
+comment on function tickwork.on_tick is 'Called by the queue when it is being looked after. Never waits.';

@@ -30,7 +30,7 @@ insert into tickwork.metric_kinds (name, kind, help) values
   ('pauses', 'gauge', 'Pauses of families, types and tenants.'),
   ('schedules', 'gauge', 'Schedules that are not paused.'),
   ('schedules_late', 'gauge', 'Schedules whose next job should have been enqueued a minute ago or more.'),
-  ('last_tick_timestamp_seconds', 'gauge', 'When the queue was last looked after, by a tick or by a claim.'),
+  ('last_tick_timestamp_seconds', 'gauge', 'When the queue was last looked after: by a tick, a worker or a function.'),
   ('figures_lag_seconds', 'gauge', 'How old the jobs are that the counters have come to.'),
   ('alerts_open', 'gauge', 'Alerts that are open, by severity.'),
   ('table_bytes', 'gauge', 'Size of the tables of the queue, with their indexes.');

@@ -40,15 +40,6 @@ as $$
   group by 3;
 $$;
 
-create function tickwork.last_tick_at()
-returns timestamptz
-language sql
-stable
-return greatest(
-  (select max(family_types.reaped_at) from tickwork.family_types),
-  (select max(ticks.ticked_at) from tickwork.ticks)
-);
-
 create function tickwork.platform_samples()
 returns setof tickwork.sample
 language sql
@@ -61,8 +52,8 @@ as $$
   select 'pauses', null, '', count(*)
   from tickwork.pauses
   union all
-  select 'last_tick_timestamp_seconds', null, '', extract(epoch from tickwork.last_tick_at())
-  where tickwork.last_tick_at() > '-infinity'
+  select 'last_tick_timestamp_seconds', null, '', extract(epoch from tickwork.last_tick())
+  where tickwork.last_tick() > '-infinity'
   union all
   select 'figures_lag_seconds', null, '', extract(epoch from clock_timestamp() - rollup.safe_to)
   from tickwork.rollup
@@ -196,7 +187,6 @@ comment on function tickwork.platform_samples is 'What concerns no tenant.';
 comment on function tickwork.busiest_tenants is 'The tenants that have enqueued the most jobs.';
 comment on function tickwork.prometheus_text is
   'The samples as text, each metric with what it means, even without any.';
-comment on function tickwork.last_tick_at is 'When the queue was last looked after, by a tick of cron or by a claim.';
 comment on function tickwork.metrics is 'Reads the metrics, of one tenant or of all. Raises TWTNT, TWMEM.';
 comment on function public.metrics is
   'Reads metrics in the text format of Prometheus: of one tenant or, for platform admins and the service, of all '

@@ -189,6 +189,10 @@ $$;
 comment on function tickwork.end_extractions is
   'Marks extractions as failed whose job has ended without success, whether or not its handler could do so.';
 
+insert into tickwork.hooks (moment, function_name)
+values ('end', 'end_extractions')
+on conflict do nothing;
+
 create view public.document_overview
 with (security_invoker = true)
 as

@@ -217,6 +217,10 @@ $$;
 comment on function tickwork.end_deliveries is
   'Marks deliveries as failed whose job has ended without success, whether or not its handler could do so.';
 
+insert into tickwork.hooks (moment, function_name)
+values ('end', 'end_deliveries'), ('tick', 'enqueue_late_deliveries')
+on conflict do nothing;
+
 
 -- Who may emit events: the application's backend, and a worker for the tenant whose job it holds.
 

@@ -221,7 +221,7 @@ $$;
 comment on function tickwork.start_by is
   '-> queued. What a trigger makes of an event that meets its condition. Raises TWTPL and what enqueue_job raises.';
 
-create function tickwork.forget_decisions(most integer)
+create function tickwork.forget_decisions()
 returns void
 language plpgsql
 volatile
@@ -235,7 +235,7 @@ begin
     select old.ctid
     from public.trigger_fires as old
     where old.decided_at < now_at - interval '7 days'
-    limit forget_decisions.most
+    limit 1000
     for update skip locked
   ));
 
@@ -244,11 +244,15 @@ begin
     select old.ctid
     from tickwork.trigger_windows as old
     where old.ends_at < now_at
-    limit forget_decisions.most
+    limit 1000
     for update skip locked
   ));
 end
 $$;
 
 comment on function tickwork.forget_decisions is
-  'Deletes up to so many decisions of triggers that are 7 days old, and windows that have ended. Called by every tick.';
+  'Deletes up to 1,000 decisions of triggers that are 7 days old, and windows that have ended. Called by every tick.';
+
+insert into tickwork.hooks (moment, function_name)
+values ('tick', 'forget_decisions')
+on conflict do nothing;

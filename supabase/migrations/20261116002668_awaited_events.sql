@@ -20,6 +20,10 @@ $$;
 
 comment on function tickwork.check_awaited_event is 'Raises TWARG, TWBIG unless a job can wait for such an event.';
 
+insert into tickwork.hooks (moment, function_name)
+values ('wait', 'check_awaited_event')
+on conflict do nothing;
+
 create function tickwork.note_arrivals(event public.events)
 returns void
 language plpgsql

@@ -107,6 +107,59 @@ $$;
 comment on function tickwork.emit_job_events is
   '-> queued. Emits an event for each of the jobs that has ended and whose tenant listens.';
 
+-- Whoever settles jobs calls it only as long as somebody listens to events of jobs.
+
+create function tickwork.note_listeners()
+returns trigger
+language plpgsql
+security definer -- nobody else may write the hooks
+set search_path = ''
+as $$
+begin
+  -- It runs when the transaction commits: what others have committed is visible once they have released this lock, and
+  -- whoever holds it waits for nobody.
+  perform pg_advisory_xact_lock(7469, 0);
+
+  if exists (
+    select
+    from public.webhook_endpoints
+    where webhook_endpoints.hears_of_jobs
+      and webhook_endpoints.status = 'active'
+  ) or exists (
+    select
+    from public.event_triggers
+    where event_triggers.paused_at is null
+      and (event_triggers.event_name = '*' or event_triggers.event_name like 'job.%')
+  ) then
+    insert into tickwork.hooks (moment, function_name)
+    values ('done', 'emit_job_events')
+    on conflict do nothing;
+  -- A transaction that sees only what existed when it began may miss somebody. Then nobody is told, at some cost.
+  elsif current_setting('transaction_isolation') = 'read committed' then
+    delete from tickwork.hooks
+    where hooks.moment = 'done'
+      and hooks.function_name = 'emit_job_events';
+  end if;
+
+  return null;
+end
+$$;
+
+comment on function tickwork.note_listeners is
+  'Registers emit_job_events as long as there is an endpoint or a trigger that hears of jobs.';
+
+create constraint trigger note_listeners
+after insert or update of event_types, status or delete on public.webhook_endpoints
+deferrable initially deferred
+for each row
+execute function tickwork.note_listeners();
+
+create constraint trigger note_listeners
+after insert or update of event_name, paused_at or delete on public.event_triggers
+deferrable initially deferred
+for each row
+execute function tickwork.note_listeners();
+
 revoke execute on function
   tickwork.is_heard_of,
   tickwork.result_to_tell,

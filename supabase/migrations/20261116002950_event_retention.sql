@@ -137,4 +137,8 @@ comment on function tickwork.purge_event_portion is
   '-> gone. Looks at 200 events that are at least 30 days old, at most once every 30 seconds, and deletes those that '
   'have no pending deliveries.';
 
+insert into tickwork.hooks (moment, function_name)
+values ('tick', 'purge_event_portion')
+on conflict do nothing;
+
 select tickwork.open_verbs('service_role', array['purge_events']);

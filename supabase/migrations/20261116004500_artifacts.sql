@@ -86,6 +86,10 @@ $$;
 
 comment on function tickwork.give_up_artifacts is 'The artifacts of deleted jobs are to be removed.';
 
+insert into tickwork.hooks (moment, function_name)
+values ('artifact', 'take_artifact'), ('delete', 'give_up_artifacts')
+on conflict do nothing;
+
 create function tickwork.add_artifact(tenant_id uuid, name text, mime_type text, size bigint, sha256 text)
 returns public.artifacts
 language plpgsql

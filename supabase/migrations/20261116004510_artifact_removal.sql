@@ -35,6 +35,10 @@ $$;
 comment on function tickwork.enqueue_removals is
   '-> queued. Enqueues a job for each tenant that has artifacts to remove, up to 20 at a time. Never waits.';
 
+insert into tickwork.hooks (moment, function_name)
+values ('tick', 'enqueue_removals')
+on conflict do nothing;
+
 create function tickwork.enqueue_removal(tenant_id uuid)
 returns void
 language plpgsql

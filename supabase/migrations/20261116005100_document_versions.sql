@@ -181,6 +181,10 @@ comment on function tickwork.end_document_versions is
   'uploaded -> rejected. Marks the versions whose parse_facts has failed because of the document, in the transaction '
   'that settles the job.';
 
+insert into tickwork.hooks (moment, function_name)
+values ('end', 'end_document_versions')
+on conflict do nothing;
+
 
 -- Reads
 

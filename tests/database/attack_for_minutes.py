@@ -144,7 +144,7 @@ def tick(world: World, is_over: Event) -> None:
         client = Tickwork(database)
         while not is_over.wait(TICK_SECONDS):
             try:
-                client.maintenance.reap_expired_leases()
+                client.maintenance.maintain()
                 client.maintenance.purge_jobs(timedelta(seconds=30), 10_000)
             except QueueError as error:
                 print(f"the tick got an error: {error}", flush=True)

@@ -96,7 +96,7 @@ def tick(url: str) -> None:
     die_with_parent()
     with psycopg.connect(url, autocommit=True) as connection:
         while True:
-            connection.execute("select keep_figures()")
+            connection.execute("select maintain()")
             time.sleep(0.1)
 
 
@@ -107,7 +107,7 @@ def compared(world: World, audit: Counter[str]) -> int:
     found: dict[str, int] = {}
     while found != audit and time.monotonic() < deadline:
         world.run("update tickwork.rollup set rolled_at = '-infinity'")
-        world.run("select keep_figures()")
+        world.run("select maintain()")
         found = {row["outcome"]: row["jobs"] for row in world.rows(COUNTED.format("totals", "="))}
     wrong = 0
     for table in ("totals", "days", "hours", "minutes"):

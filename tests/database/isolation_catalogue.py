@@ -19,6 +19,8 @@ TENANT_OF = {
     "tickwork.schema_versions": None,
     "public.job_workers": None,
     "tickwork.event_purge": None,
+    "tickwork.maintenance": None,
+    "tickwork.hooks": None,
     "tickwork.sign_in_links": None,
     "tickwork.rollup": None,
     "tickwork.counted_types": None,

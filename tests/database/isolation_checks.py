@@ -128,7 +128,7 @@ def answers_to_a_stranger(scene: Scene) -> dict[tuple[str, ...], str]:
 
 def serves_all(attack: Attack) -> bool:
     """A claim is for every tenant, and so is what a provider notifies us of, or a worker says of itself."""
-    verbs = ("claim_", "note_changes", "keep_figures", "note_worker", "worker_settle_and")
+    verbs = ("claim_", "note_changes", "maintain", "note_worker", "worker_settle_and")
     return any(each in attack.object for each in verbs)
 
 

@@ -129,12 +129,11 @@ MUTANTS = [
         test_fire_schedules.test_old_history_is_forgotten,
     ),
     Mutant(
-        "claims that do not tick",
-        "tickwork.on_tick",
+        "upkeep that fires nothing",
+        "tickwork.maintain",
         "perform tickwork.fire_schedules",
         "perform tickwork.new_id(); -- ",
-        test_fire_schedules.test_it_ticks_wherever_the_queue_is_used,
-        ("a claim",),
+        test_fire_schedules.test_whoever_maintains_the_queue_fires_and_no_claim_does,
     ),
     Mutant(
         "members manage schedules",

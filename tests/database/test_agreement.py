@@ -179,7 +179,7 @@ class VerbsAndEdits(RuleBasedStateMachine):
 
     @rule()
     def reap(self) -> None:
-        self.world.service.maintenance.reap_expired_leases()
+        self.world.service.maintenance.maintain()
 
     @rule()
     def purge(self) -> None:

@@ -82,7 +82,7 @@ def many_failures(world: World) -> Mend:
 def overdue_lease(world: World) -> Mend:
     world.running_job()
     MovingTime(world.admin).pass_by(200)
-    return lambda: world.service.maintenance.reap_expired_leases()
+    return lambda: world.service.maintenance.maintain()
 
 
 def late_schedule(world: World) -> Mend:

@@ -143,7 +143,7 @@ def test_held_lanes_leave_nothing_behind_however_often_they_are_looked_at(world:
 
 def tick(world: World) -> int:
     """How many rows the queue keeps for itself after what happens every minute: a tick, and a worker that comes."""
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
     assert world.queue.claim_next_job("test") is None
     tables = world.rows(
         "select oid::regclass::text as name from pg_class "

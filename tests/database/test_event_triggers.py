@@ -461,13 +461,13 @@ def test_ticks_forget_old_decisions_and_ended_windows(world: World) -> None:
     trigger(world, tenant, dedupe_window_seconds=300)
     for _ in range(3):
         emit(world, tenant)
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
     assert (len(outcomes(world)), world.value("select count(*) from tickwork.trigger_windows")) == (3, 1)
 
     let_pass(world, timedelta(days=8))
     emit(world, tenant)
     world.run("update tickwork.trigger_windows set ends_at = now() - interval '1 second'")
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
 
     assert (outcomes(world), world.rows("select from tickwork.trigger_windows")) == (["fired"], [])
 
@@ -481,7 +481,7 @@ def test_no_tick_forgets_more_than_a_thousand_at_once(world: World) -> None:
         tenant,
     )
 
-    world.run("select tickwork.forget_decisions(1000)")
+    world.run("select tickwork.forget_decisions()")
 
     assert len(outcomes(world)) == 500
 
@@ -539,7 +539,7 @@ def test_a_tick_and_a_limit_read_only_what_they_need(world: World) -> None:
 
     scans = [
         *scans_of(world, "select emit_event(%(tenant)s, 'invoice.paid')", {"tenant": tenant}),
-        *scans_of(world, "select reap_expired_leases()"),
+        *scans_of(world, "select maintain()"),
     ]
 
     looks = [scan for scan in scans if scan["Relation Name"] in ("trigger_fires", "trigger_windows")]

@@ -76,7 +76,7 @@ def test_a_job_is_counted_once_as_enqueued_and_once_when_it_ends(world: World, s
 def test_attempts_that_did_not_end_the_job_are_counted_as_retried(world: World) -> None:
     job = world.running_job(max_attempts=3)
     world.expire(job)
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
     roll_up(world)
     again = world.claim()
     world.queue.fail_job(again, {"code": "TIMEOUT"}, retry_after_seconds=0)
@@ -260,7 +260,7 @@ def test_a_tick_counts(world: World) -> None:
 
     def is_counted() -> bool:
         world.run("update tickwork.rollup set rolled_at = '-infinity', lag = '0'")
-        tick.execute("select keep_figures()")
+        tick.execute("select maintain()")
         return counted(world) == {"enqueued": 1, "done": 1}
 
     until(is_counted)

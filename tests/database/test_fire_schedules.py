@@ -291,26 +291,20 @@ def test_old_history_is_forgotten(world: World) -> None:
         tick(world, NOON + hours * HOUR)
     world.run("update schedule_fires set decided_at = now() - interval '91 days' where nominal_at < %s", NOON + HOUR)
 
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
 
     assert [fire["nominal_at"] for fire in fires(world)] == [NOON + HOUR, NOON + 2 * HOUR]
 
 
-TICKS = {
-    "a claim": lambda world: world.queue.claim_next_job("test"),
-    "cron": lambda world: world.service.maintenance.reap_expired_leases(),
-}
-
-
-@pytest.mark.parametrize("way", TICKS)
-def test_it_ticks_wherever_the_queue_is_used(world: World, way: str) -> None:
+def test_whoever_maintains_the_queue_fires_and_no_claim_does(world: World) -> None:
     yearly = schedule(world, "@yearly")
     world.run("update schedules set next_nominal_at = now(), look_at = now() - interval '1 second'")
 
-    TICKS[way](world)
+    assert world.queue.claim_next_job("test") is None
+    world.queue.maintain()
 
     assert [fire["outcome"] for fire in fires(world, yearly)] == ["fired"]
-    assert world.queue.claim_next_job("test") or world.value("select status from jobs") == "running"
+    assert world.queue.claim_next_job("test")
 
 
 def test_a_tick_reads_only_the_schedules_that_are_due(world: World) -> None:

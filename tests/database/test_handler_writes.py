@@ -139,7 +139,7 @@ def test_nobody_takes_a_job_whose_effects_are_being_written(world: World) -> Non
     world.expire(job)
 
     def look(connection: Connection) -> None:
-        assert world.service.maintenance.reap_expired_leases() == 0
+        assert world.service.maintenance.maintain() == 0
         assert world.other_queue.claim_next_job("test") is None
 
     complete(world, job, [look, note(job.tenant_id)])

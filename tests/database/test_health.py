@@ -17,7 +17,7 @@ def pass_minutes(world: World, minutes: int) -> None:
         )
     world.run("update tickwork.waiting set run_at = run_at - make_interval(mins => %s)", minutes)
     world.run("update schedules set look_at = look_at - make_interval(mins => %s)", minutes)
-    world.run("update tickwork.ticks set ticked_at = ticked_at - make_interval(mins => %s)", minutes)
+    world.run("update tickwork.maintenance set maintained_at = maintained_at - make_interval(mins => %s)", minutes)
 
 
 def test_an_empty_queue_that_nobody_ticks_is_healthy(world: World) -> None:
@@ -79,7 +79,9 @@ def test_a_job_that_may_not_run_is_no_ailment(world: World) -> None:
 def test_where_cron_ticks_it_must_go_on_doing_so(world: World) -> None:
     world.run("insert into tickwork.functions (family, url) values ('test', 'https://test.example')")
     assert health(world)["tick"] is False
-    world.run("insert into tickwork.ticks (family, due_jobs, request_ids) values ('test', 0, '{}')")
+    world.queue.claim_next_job("test")
+    assert health(world)["tick"] is False
+    world.service.maintenance.maintain()
 
     assert health(world)["tick"] is True
     pass_minutes(world, 6)

@@ -151,7 +151,7 @@ def test_a_beating_job_is_never_reaped_and_one_missed_beat_is_forgiven(world: Wo
     for _ in range(9):
         # A third of the lease passes per step: nine steps are three times its length.
         world.run("update jobs set lease_expires_at = lease_expires_at - interval '20 seconds' where id = %s", job.id)
-        reaped = world.service.maintenance.reap_expired_leases()
+        reaped = world.service.maintenance.maintain()
         if _ % 2:
             world.queue.heartbeat_job(job)
         assert reaped == 0
@@ -260,8 +260,8 @@ def test_the_tick_gives_back_expired_leases_of_all_families(world: World) -> Non
     world.job(world.type("do_three", "three"))
     alive = world.claim("three")
 
-    assert world.service.maintenance.reap_expired_leases() == 2
-    assert world.service.maintenance.reap_expired_leases() == 0
+    assert world.service.maintenance.maintain() == 2
+    assert world.service.maintenance.maintain() == 0
     assert world.reload(alive).status == "running"
 
 
@@ -270,7 +270,7 @@ def test_the_tick_finds_a_job_whose_type_moved_to_another_family(world: World) -
     world.run("update job_types set family = 'moved' where key = %s", job.type)
     world.expire(job)
 
-    assert world.service.maintenance.reap_expired_leases() == 1
+    assert world.service.maintenance.maintain() == 1
     assert world.reload(job).status == "queued"
 
 
@@ -396,9 +396,9 @@ def test_a_job_that_completes_before_the_reaper_has_its_lock_stays_done(world: W
     worker.autocommit = False
     worker.execute("select complete_job(%s, %s)", [job.id, job.lease_token])
 
-    passed_over = world.service.maintenance.reap_expired_leases()
+    passed_over = world.service.maintenance.maintain()
     worker.commit()
-    afterwards = world.service.maintenance.reap_expired_leases()
+    afterwards = world.service.maintenance.maintain()
 
     assert (passed_over, afterwards) == (0, 0)
     assert world.reload(job).status == "done"
@@ -409,7 +409,7 @@ def test_a_completion_that_waits_for_the_reaper_is_refused(world: World) -> None
     world.expire(job)
     reaper = world.connect()
     reaper.autocommit = False
-    reaper.execute("select reap_expired_leases()")
+    reaper.execute("select maintain()")
     completing = in_thread(lambda: world.queue.complete_job(job))
     wait_for_lock(world)
 
@@ -426,9 +426,9 @@ def test_two_reapers_at_once_end_an_attempt_once(world: World) -> None:
         world.expire(job)
     first = world.connect()
     first.autocommit = False
-    row = first.execute("select reap_expired_leases() as reaped").fetchone()
+    row = first.execute("select tickwork.reap('test', 100) as reaped").fetchone()
 
-    second = world.service.maintenance.reap_expired_leases()
+    second = world.service.maintenance.maintain()
     first.commit()
 
     assert (row, second) == ({"reaped": 5}, 0)
@@ -443,7 +443,7 @@ def test_rows_that_must_be_passed_over_do_not_starve_the_reaper(world: World) ->
     for job in crashed:
         world.expire(job)
 
-    assert world.service.maintenance.reap_expired_leases() == 50
+    assert world.service.maintenance.maintain() == 50
     assert world.value("select count(*) from jobs where status = 'running'") == len(alive)
 
 
@@ -453,7 +453,7 @@ def test_an_expired_job_keeps_its_dedupe_key_and_wedges_nobody(world: World) -> 
     world.expire(keyed)
     world.expire(other)
 
-    assert world.service.maintenance.reap_expired_leases() == 2
+    assert world.service.maintenance.maintain() == 2
     assert duplicate.id == keyed.id
     assert world.reload(keyed).status == world.reload(other).status == "queued"
 
@@ -464,7 +464,7 @@ def test_a_silent_worker_that_comes_back_in_time_keeps_its_lease(world: World) -
 
     world.queue.heartbeat_job(job)
 
-    assert world.service.maintenance.reap_expired_leases() == 0
+    assert world.service.maintenance.maintain() == 0
     assert world.queue.complete_job(job).status == "done"
 
 
@@ -481,7 +481,7 @@ def test_a_claim_does_not_wait_for_somebody_who_cancels_a_job_whose_lease_has_ex
     finally:
         world.run("alter role tickwork_worker reset lock_timeout")
     somebody.commit()
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
 
     assert [row["id"] for row in claimed] == [other.id]
     assert world.reload(expired).status == "cancelled"

@@ -170,7 +170,7 @@ def test_after_many_crashes_exactly_as_many_as_allowed_can_start(world: World) -
         world.queue.complete_job(job)
 
     world.run("update jobs set lease_expires_at = now() where status = 'running'")
-    reaped = world.service.maintenance.reap_expired_leases()
+    reaped = world.service.maintenance.maintain()
 
     assert (reaped, running(world)) == (25, 0)
     assert len(claim_all(world)) == running(world) == 50

@@ -194,7 +194,7 @@ def test_what_runs_may_come_back_into_a_full_queue(world: World) -> None:
     world.queue.fail_job(failed, {"code": "X"})
     world.queue.release_job(released)
     world.expire(expired)
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
 
     assert queued(world, tenant) == 6
     assert enqueue_until_full(world, tenant) == 0

@@ -69,7 +69,7 @@ def test_what_operators_need(world: World) -> None:
     world.run("update webhook_endpoints set breaker = 'open', probe_at = now()")
     world.run("update jobs set status = 'dead', finished_at = now() where id = %s", world.job().id)
     roll_up(world)
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
     world.run("update schedules set look_at = now() - interval '1 hour'")
 
     samples = read(world)

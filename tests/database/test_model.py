@@ -474,7 +474,7 @@ class Verbs(RuleBasedStateMachine):
     def wait(self, seconds: int, has_cron: bool) -> None:
         self.pass_time(seconds)
         if has_cron:
-            assert self.world.service.maintenance.reap_expired_leases() == self.model.reap()
+            assert self.world.service.maintenance.maintain() == self.model.reap()
 
     def pass_time(self, seconds: int) -> None:
         self.moving_time.pass_by(seconds)

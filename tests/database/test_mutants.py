@@ -36,6 +36,7 @@ from tests.database import (
     test_trigger_verbs,
     test_turns,
     trace_mutants,
+    upkeep_mutants,
 )
 from tests.world import World
 from tests.world.crowd import claim_in_batches, claim_one_by_one
@@ -1243,7 +1244,7 @@ MUTANTS = [
     ),
     Mutant(
         "triggers do not hear of jobs",
-        "tickwork.after_end",
+        "tickwork.note_listeners",
         "event_triggers.event_name like 'job.%'",
         "event_triggers.event_name like 'jobs.%'",
         test_event_triggers.test_the_end_of_a_job_starts_another_although_no_webhook_listens,
@@ -1282,7 +1283,7 @@ FIXTURES: dict[str, Callable[[World], None]] = {
 @pytest.mark.parametrize(
     "mutant",
     [
-        *(*MUTANTS, *schedule_mutants.MUTANTS, *redaction_mutants.MUTANTS),
+        *(*MUTANTS, *schedule_mutants.MUTANTS, *redaction_mutants.MUTANTS, *upkeep_mutants.MUTANTS),
         *(*figure_mutants.MUTANTS, *trace_mutants.MUTANTS, *step_mutants.MUTANTS, *passport_mutants.MUTANTS),
     ],
     ids=lambda mutant: mutant.defect,

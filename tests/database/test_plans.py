@@ -24,8 +24,8 @@ HOT: LiteralString = (
 )
 TABLES: LiteralString = f"jobs, tickwork.unsuccessful, {HOT}"
 STATISTICS = ["none", "fresh", "of the empty tables", "of a drained table", "of a moment when nothing waited"]
-# There are never more rows in these than types, pauses, tenants, or lanes with a rule.
-SMALL = {"event_purge", "family_types", "job_types", "pauses"}
+# There are never more rows in these than types, hooks, pauses, tenants, or lanes with a rule.
+SMALL = {"event_purge", "family_types", "hooks", "job_types", "maintenance", "pauses"}
 
 # As superuser, without the triggers and with ids in order: very many rows in seconds. Due times are spread out, as
 # equal ones would be deduplicated in the index and make it look smaller than it is.
@@ -463,7 +463,7 @@ def test_the_tick_reads_what_runs_and_portions_of_the_rest(full: World) -> None:
     full.queue.claim_jobs("due", 10)
     reap_at(full, "-infinity")
 
-    scans = scans_of(full, "select reap_expired_leases()")
+    scans = scans_of(full, "select maintain()")
     release_all(full)
 
     assert_by_index(of(scans, "jobs", "waiting", "parked", "alarms", "leases", "tenants"))

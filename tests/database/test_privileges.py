@@ -100,8 +100,8 @@ MAY_EXECUTE = {
     "authenticated service_role tickwork_worker": """
         tickwork.caller_id tickwork.caller_has_key tickwork.caller_key_id public.queue_health tickwork.queue_health""",
     "service_role": """
-        public.reap_expired_leases public.rebuild_queue public.purge_jobs public.purge_audit tickwork.purge_audit
-        tickwork.reap_expired_leases tickwork.rebuild_queue tickwork.purge_jobs
+        public.rebuild_queue public.purge_jobs public.purge_audit tickwork.purge_audit
+        tickwork.rebuild_queue tickwork.purge_jobs
         tickwork.is_backoff tickwork.are_keep_days tickwork.are_redacted_paths tickwork.are_names
         tickwork.tick tickwork.forget_ticks
         tickwork.store_secret tickwork.rename_secret tickwork.drop_secrets tickwork.list_secrets
@@ -114,7 +114,7 @@ MAY_EXECUTE = {
         tickwork.claim_jobs tickwork.heartbeat_job tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
         tickwork.settle_one tickwork.settle_jobs tickwork.settle_and_claim tickwork.hold_lane_of_job
         tickwork.raise_lease_lost public.note_worker tickwork.note_worker
-        public.keep_figures tickwork.keep_figures
+        public.maintain tickwork.maintain
         tickwork.separate_words tickwork.fold_umlauts tickwork.search_words tickwork.search_key
         tickwork.search_vector""",
     "tickwork_worker": """
@@ -129,7 +129,7 @@ INNER_TABLES = """
     tenants family_types waiting parked awaiting awaited to_check alarms leases taken_keys blocked buckets
     pauses allowances functions call_tokens ticks call_secrets secrets trigger_windows
     rollup counted_types open_jobs early_figures early_renewals renewals platform_tenant redacted_values
-    sign_in_links steps waits arrivals
+    sign_in_links steps waits arrivals hooks
 """
 FIGURES = ("totals", "days", "hours", "minutes", "early_usage", "monthly_usage")
 CLIENT_COLUMNS = (
@@ -227,6 +227,7 @@ MAY_TOUCH = {
     "public.alerts": "service_role=r tickwork_owner=arwd",
     "tickwork.metric_kinds": "tickwork_owner=r",
     "tickwork.event_purge": "tickwork_owner=rw",
+    "tickwork.maintenance": "tickwork_owner=rw",
     "tickwork.unfinished": "tickwork_owner=r",
     "tickwork.unsuccessful_jobs": "tickwork_owner=r",
     **{

@@ -223,7 +223,7 @@ def test_what_became_of_a_job_is_said_in_words(world: World) -> None:
     world.expire(expired)
     explained = world.service.jobs.explain_job(expired.id)
     world.service.jobs.cancel_job(expired.id)
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
     failed, dead, done = (world.running_job(max_attempts=1) for _ in range(3))
     world.queue.fail_job(failed, {"code": "BROKEN", "message": "no such file."}, retryable=False)
     world.queue.fail_job(dead, {"code": "BUSY", "message": "no answer"})

@@ -57,7 +57,7 @@ SCRIPTS = {
         "select settled, claimed from settle_and_claim(jsonb_build_array(jsonb_build_object("
         "'job_id', '$running', 'lease_token', '$token', 'status', 'done')), 'test', 'w', 2)"
     ),
-    "reap": Script("select reap_expired_leases()"),
+    "reap": Script("select maintain()"),
     "enqueue": Script("select id from enqueue_job('$tenant', 'greet_person')"),
     "enqueue with keys": Script(
         "select id from enqueue_job('$tenant', 'wave_hand', idempotency_key => 'once', dedupe_key => 'new')"
@@ -258,7 +258,7 @@ class Scene:
         """A second later the jobs that wait know of it, if they are not running."""
         if "emit an event" in names:
             self.moving_time.pass_by(2)
-            self.world.service.maintenance.reap_expired_leases()
+            self.world.service.maintenance.maintain()
             yield from (f"job {row['id']} missed its event" for row in self.world.rows(MISSED_EVENTS))
 
     def stuck(self, names: Sequence[str]) -> Iterator[str]:

@@ -245,7 +245,7 @@ def test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops(world: World
             world.queue.release_job(job)
         case "expire":
             world.expire(job)
-            world.service.maintenance.reap_expired_leases()
+            world.service.maintenance.maintain()
 
     cancelled = world.reload(job)
     assert (cancelled.status, cancelled.attempts) == ("cancelled", 1)

@@ -37,7 +37,7 @@ def ring(world: World) -> None:
     """What a claim, or cron, does a second later."""
     # Those of waits that end later ring later.
     world.run("update tickwork.alarms set wake_at = clock_timestamp() where wake_at < now() + interval '2 seconds'")
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
 
 
 def is_due(world: World, job: ClaimedJob) -> bool:

@@ -100,7 +100,7 @@ def test_what_waits_for_an_endpoint_that_is_gone_is_cancelled(world: World, chan
         ("cancelled", f"endpoint:{gone}"),
         ("queued", f"endpoint:{other}"),
     ]
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
     assert {job.lane for job in world.queue.claim_jobs("webhook", 10)} == {f"endpoint:{other}"}
 
 
@@ -173,7 +173,7 @@ def test_a_delivery_whose_job_ends_without_a_word_has_failed(world: World, endin
             world.queue.fail_job(job, {"code": "CRASH"})
         else:
             world.expire(job)
-            world.service.maintenance.reap_expired_leases()
+            world.service.maintenance.maintain()
 
     (delivery,) = deliveries(world)
     assert delivery["status"] == "failed"

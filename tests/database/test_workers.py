@@ -49,10 +49,10 @@ def test_a_worker_that_stops_is_gone_and_others_are_forgotten_after_a_day(world:
     world.queue.note_worker("host", is_stopped=True)
     assert list(listed(world)) == ["worker-2"]
     pass_time(world, timedelta(hours=23))
-    world.run("select tickwork.on_tick(100)")
+    world.run("select maintain()")
     assert list(listed(world)) == ["worker-2"]
     pass_time(world, timedelta(hours=2))
-    world.run("select tickwork.on_tick(100)")
+    world.run("select maintain()")
     assert listed(world) == {}
 
 

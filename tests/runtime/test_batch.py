@@ -178,7 +178,7 @@ def test_a_lost_lease_is_dropped_and_the_others_go_on(world: World) -> None:
         ran.append(payload.n)
         if payload.n == 0:
             world.expire(jobs[1])
-            world.service.maintenance.reap_expired_leases()
+            world.service.maintenance.maintain()
             assert world.other_queue.claim_next_job("test").id == jobs[1].id  # type: ignore[union-attr]
 
     report = work_off(world, run)

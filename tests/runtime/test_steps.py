@@ -182,7 +182,7 @@ def test_a_zombie_stores_nothing(world: World) -> None:
     def flow(tools: Tools) -> None:
         def slow() -> Done:
             world.expire(job)
-            world.service.maintenance.reap_expired_leases()
+            world.service.maintenance.maintain()
             return Done(writes=[note(tools.tenant_id)])
 
         tools.step("late", slow)
@@ -435,7 +435,7 @@ def test_the_steps_go_with_the_job(world: World) -> None:
 
 def test_without_events_a_job_can_only_wait_for_a_time(world: World) -> None:
     job = world.job()
-    world.run("drop function tickwork.check_awaited_event")
+    world.run("delete from tickwork.hooks where moment = 'wait'")
 
     assert run(world, wait_for_payment) == {"failed": 1}
 

@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.world import World
+from tests.world.calendar import schedule
 from tests.world.waiting import PATIENCE, until
 from tickwork.errors import NotAllowed
 from tickwork.jobs.handler import Handler, Handlers, Tools
@@ -46,6 +47,13 @@ def test_a_job_that_comes_later_is_done_by_the_same_invocation(world: World) -> 
 
 def test_without_the_setting_it_looks_once(world: World) -> None:
     world.job()
+
+    assert work_within_budget(world.queue, "test", handling(), settings(world, budget_seconds=60)).claimed == 1
+
+
+def test_what_upkeep_makes_due_is_done_by_the_same_invocation(world: World) -> None:
+    schedule(world, "@yearly")
+    world.run("update schedules set next_nominal_at = now(), look_at = now() - interval '1 second'")
 
     assert work_within_budget(world.queue, "test", handling(), settings(world, budget_seconds=60)).claimed == 1
 

@@ -20,6 +20,7 @@ import pytest
 
 from tests.serve.test_callers import AUDIENCE, EMAIL, Google, token
 from tests.world import World
+from tests.world.upkeep import leave_to_upkeep, left_to_upkeep
 from tests.world.waiting import PATIENCE, until
 from tickwork.serve.callers import sign
 from tickwork_local.launch import ends_with_parent
@@ -239,6 +240,16 @@ def hang_up(world: World) -> None:
 
 def test_nothing_due_is_answered_with_nothing(function: Served) -> None:
     assert function.wake() == Answer(204, None)
+
+
+def test_wake_ups_alone_are_enough_for_all_upkeep(function: Served, world: World) -> None:
+    leave_to_upkeep(world)
+
+    def is_done() -> bool:
+        function.wake()
+        return left_to_upkeep(world) == []
+
+    until(is_done)
 
 
 def test_jobs_that_fail_are_reported_as_success(function: Served, world: World) -> None:

@@ -80,7 +80,7 @@ def counting(url: str | None) -> Iterator[None]:
     def count() -> None:
         with psycopg.connect(as_worker(url), autocommit=True) as connection:
             while not stopped.wait(1):
-                connection.execute("select public.keep_figures()")
+                connection.execute("select public.maintain()")
 
     thread = Thread(target=count)
     thread.start()
@@ -116,7 +116,7 @@ def finish_jobs(bench: Bench, connection: psycopg.Connection[tuple[object, ...]]
     while left or counted < jobs:
         bench.say(f"{counted:,} of {jobs:,} counted")
         connection.execute("update tickwork.rollup set rolled_at = '-infinity'")
-        left = int(str((connection.execute("select public.keep_figures()").fetchone() or (0,))[0]))
+        left = int(str((connection.execute("select tickwork.roll_up(20000)").fetchone() or (0,))[0]))
         counted += left
     connection.execute("vacuum analyze")
 

@@ -58,7 +58,7 @@ class Operator:
         cron = Database(self._database.url, "tickwork cron")
         with closing(cron):
             while not self._is_calm.wait(TICK_SECONDS):
-                self._is_done(lambda: call(cron, "reap_expired_leases"))
+                self._is_done(lambda: call(cron, "maintain"))
 
     def _is_done(self, chore: Callable[[], object]) -> bool:
         with suppress(QueueError):

@@ -78,7 +78,7 @@ GROUPS = {
     ],
     "Console": ["create_sign_in_link", "use_sign_in_link"],
     "Audit": ["list_audit", "note_refusal"],
-    "Housekeeping": ["reap_expired_leases", "rebuild_queue", "purge_jobs", "purge_audit"],
+    "Housekeeping": ["maintain", "rebuild_queue", "purge_jobs", "purge_audit"],
 }
 
 QUERY = """

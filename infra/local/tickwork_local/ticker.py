@@ -52,9 +52,9 @@ class Ticker:
     def _tick(self) -> None:
         while not self._stopped.is_set():
             try:
-                self._client.maintenance.reap_expired_leases()
+                self._client.maintenance.maintain()
             except QueueError as error:
-                self._log("miss_reap", reason=str(error))
+                self._log("miss_maintenance", reason=str(error))
             for family in self._functions:
                 self._wake(family)
             self._stopped.wait(self._tick_seconds)

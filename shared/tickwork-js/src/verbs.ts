@@ -1473,10 +1473,6 @@ export interface Verbs {
     };
     row: void;
   };
-  keep_figures: {
-    arguments: Record<string, never>;
-    row: number;
-  };
   latency: {
     arguments: {
       tenant_id?: string | null;
@@ -1772,6 +1768,12 @@ export interface Verbs {
     };
     row: Rows["list_workers"];
   };
+  maintain: {
+    arguments: {
+      every_seconds?: number;
+    };
+    row: number;
+  };
   map_fact_label: {
     arguments: {
       tenant_id?: string | null;
@@ -1920,10 +1922,6 @@ export interface Verbs {
       tenant_id?: string | null;
     };
     row: Rows["queue_widgets"];
-  };
-  reap_expired_leases: {
-    arguments: Record<string, never>;
-    row: number;
   };
   rebuild_queue: {
     arguments: Record<string, never>;

@@ -182,12 +182,12 @@ def status(
 
 @commands.command()
 def tick(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Do what cron does, once: reap leases, wake the functions."""
+    """Do what cron does, once: maintain the queue, wake the functions."""
     from tickwork_local.stack import find_stack
     from tickwork_local.ticker import wake_all
 
     url = connect.chosen_url(database_url)
-    reaped = connect.client(url).maintenance.reap_expired_leases()
+    reaped = connect.client(url).maintenance.maintain()
     stack = find_stack(stack_home())
     reports = wake_all(stack.functions) if stack and stack.database_url == url else []
     if as_json:

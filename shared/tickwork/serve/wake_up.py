@@ -8,12 +8,12 @@ from tickwork import spans
 from tickwork.database.connection import MAX_SILENCE_SECONDS, Database
 from tickwork.database.version import SchemaCheck
 from tickwork.errors import CallerRefused, QueueError, WrongSchema
-from tickwork.figures.keep import keep_figures
 from tickwork.jobs.handler import Handlers
 from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, traced
 from tickwork.queue import Queue, queue_for
 from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.maintenance import maintain
 from tickwork.runtime.presence import Presence
 from tickwork.runtime.work import work
 from tickwork.serve.callers import check_caller
@@ -86,7 +86,6 @@ def answer(
         schema.check()
         with presence.invoked():
             report = work_within_budget(queue, family, handlers, settings, presence)
-        keep_figures(queue)
     except WrongSchema as error:
         log("refuse_schema", "ERROR", reason=str(error), hint=error.hint)
         return {"error": "The versions of the function and the schema do not match; see its log."}, 503
@@ -100,13 +99,16 @@ def work_within_budget(
     queue: Queue, family: str, handlers: Handlers, settings: Settings, presence: Presence | None = None
 ) -> Report:
     """
-    Process what is due; with `look_again_seconds`, check again that long after the start, as long as time remains.
+    Process what is due, look after the queue, and process what that has made due.
 
-    This makes up for a scheduler that can only call once a minute.
+    With `look_again_seconds`, do so again that long after the start, as long as time remains. This makes up for a
+    scheduler that can only call once a minute.
     """
     deadline = Deadline(settings.budget_seconds, settings.max_jobs)
     report = work(queue, family, handlers, deadline, presence)
-    while settings.look_again_seconds and deadline.wait(settings.look_again_seconds):
+    has_time = True
+    while has_time:
+        maintain(queue)
         try:
             report.include(work(queue, family, handlers, deadline, presence))
         except QueueError as error:
@@ -115,4 +117,5 @@ def work_within_budget(
             # What was done so far is worth reporting; the next wake-up continues.
             log("fail_to_claim", "WARNING", reason=str(error))
             break
+        has_time = settings.look_again_seconds > 0 and deadline.wait(settings.look_again_seconds)
     return report

@@ -60,7 +60,7 @@ def run_due(families: Mapping[str, Path], client: Tickwork, worker: Database) ->
 
 def due_families(client: Tickwork, families: Mapping[str, Path]) -> list[str]:
     """Those with due jobs, after what a tick does: expired leases end, and events wake the jobs that wait for them."""
-    client.maintenance.reap_expired_leases()
+    client.maintenance.maintain()
     return [row["family"] for row in client.database.rows(DUE, {}) if row["family"] in families]
 
 

@@ -29,7 +29,7 @@ ELSEWHERE = "Without it, let Cloud Scheduler or the cron of a machine call the f
 
 # Runs are kept for a week; otherwise a row per tick and family would stay forever.
 KEEP_HOUSE = f"""
-    select public.reap_expired_leases(), tickwork.forget_ticks(), public.purge_audit();
+    select public.maintain(), tickwork.forget_ticks(), public.purge_audit();
     delete from cron.job_run_details
     using cron.job
     where job.jobid = job_run_details.jobid

@@ -355,7 +355,7 @@ def test_a_zombie_that_wakes_up_writes_nothing(office: Office, monkeypatch: pyte
     zombie.start()
     assert is_in_the_middle.wait(PATIENCE)
     office.world.expire(office.job(extraction["job_id"]))
-    office.world.service.maintenance.reap_expired_leases()
+    office.world.service.maintenance.maintain()
     work(office.world.other_queue, "extract", HANDLERS, Deadline(60, 1))
     chunks = office.chunks(id)
     may_go_on.set()

@@ -53,7 +53,7 @@ def kill_workers(world: World) -> None:
 def repeat(world: World) -> set[str]:
     """Let the leases expire, reap them as cron does, and run what is queued then; the statuses of the jobs."""
     world.run("update jobs set lease_expires_at = clock_timestamp() where status = 'running'")
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
     world.run("update jobs set run_at = clock_timestamp() where status = 'queued'")
     work(world.queue, "passport", HANDLERS, Deadline(float("inf"), sum(KILLS) + 1))
     return {status for status, *_ in made(world)}

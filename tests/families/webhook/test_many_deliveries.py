@@ -146,7 +146,7 @@ def pending(world: World) -> int:
     make_due(world)
     let_time_pass(world, 1000)
     world.run("update webhook_endpoints set probe_at = probe_at - interval '1000 seconds' where breaker = 'open'")
-    world.service.maintenance.reap_expired_leases()
+    world.service.maintenance.maintain()
     time.sleep(0.1)
     found: int = world.value("select count(*) from webhook_deliveries where status = 'pending'")
     return found

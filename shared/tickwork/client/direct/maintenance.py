@@ -11,8 +11,9 @@ class Maintenance:
     def __init__(self, database: Sql) -> None:
         self._database = database
 
-    def reap_expired_leases(self) -> int:
-        return int(call(self._database, "reap_expired_leases")[0]["reap_expired_leases"])
+    def maintain(self, every_seconds: float = 0.0) -> int:
+        """The upkeep of all families; returns how many leases had expired."""
+        return int(call(self._database, "maintain", every_seconds=every_seconds)[0]["maintain"])
 
     def rebuild_queue(self) -> int:
         """Rebuild the queue's own tables from the jobs, after a restore; returns how many are queued."""

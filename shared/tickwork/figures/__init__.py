@@ -1,1 +1,0 @@
-"""Figures of what happened to jobs, which somebody has to keep up to date."""
