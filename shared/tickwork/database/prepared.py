@@ -28,6 +28,7 @@ class Prepared:
         self._timeout = None if max_silence == float("inf") else max_silence * 1000
         self._name = b""
         self._executions = 0
+        self._has_loaders = False
         self._socket = select.poll()
         self._socket.register(connection.fileno(), READABLE)
         cursor = connection.cursor()
@@ -48,7 +49,9 @@ class Prepared:
         result = self._sent(parameters)
         if result.status != pq.ExecStatus.TUPLES_OK:
             raise psycopg.errors.error_from_result(result)
-        self._transformer.set_pgresult(result)
+        # The columns are the same each time.
+        self._transformer.set_pgresult(result, set_loaders=not self._has_loaders)
+        self._has_loaders = True
         return self._transformer.load_rows(0, result.ntuples, tuple)
 
     def _sent(self, parameters: Sequence[bytes | None]) -> Any:

@@ -91,7 +91,7 @@ class Exchange:
         if self._missed:
             self.turns.announce(*self._missed)
             self._missed = []
-        self.turns.end(Counter([attempt.job.family for attempt in attempts]))
+        self.turns.end(counted([attempt.job.family for attempt in attempts]))
         for attempt in attempts:
             if isinstance(attempt.outcome(), Lost) and attempt.ending is None:
                 attempt.note_settled(attempt.outcome(), "lost")
@@ -140,7 +140,7 @@ class Exchange:
             self.waiting.extend([Attempt(self._queue, job) for job in jobs])
 
     def _tell(self, attempts: Sequence[Attempt]) -> None:
-        for ending, count in Counter([str(attempt.ending) for attempt in attempts]).items():
+        for ending, count in counted([str(attempt.ending) for attempt in attempts]).items():
             self.report.add(ending, count)
         if not self.has_lines:
             log("settle_jobs", family=self.report.family, worker_id=self._queue.worker_id, jobs=len(attempts))
@@ -150,6 +150,11 @@ class Exchange:
 
     def _may_claim(self) -> bool:
         return self._deadline.allows_claims() and not self.is_closed
+
+
+def counted(names: list[str]) -> Mapping[str, int]:
+    # Most often there is one, and a Counter takes as long as a line of the log.
+    return {names[0]: 1} if len(names) == 1 else Counter(names)
 
 
 def log_ending(attempt: Attempt) -> None:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tickwork.jobs.worked_job import WorkedJob
 
 
+# What Postgres writes has no spaces around it, which `loads` would look for.
+DECODER = json.JSONDecoder()
+
+
 def run(attempt: Attempt, handlers: Handlers) -> Outcome:
     """Run the handler, here and now; returns how it ended. What it wants written is not written yet."""
     attempt.tools.start_clock()
@@ -33,7 +37,7 @@ def run_handler(job: WorkedJob, handlers: Handlers, tools: Tools) -> Done:
     handler = handlers.get(job.type)
     if handler is None:
         raise UnknownType(f"The function of the family {job.family!r} has no handler for the type {job.type!r}")
-    payload = json.loads(job.payload)
+    payload, _ = DECODER.raw_decode(job.payload)
     if "artifact_ref" in job.payload:
         payload = whole_payload(payload, tools)
     return with_small_result(handler(payload, tools), job.type, tools)
