@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -11,10 +11,12 @@ from pydantic import BaseModel, ConfigDict
 
 from tests.world import World
 from tests.world.waiting import until
+from tickwork.database.connection import Database
 from tickwork.errors import Permanent, Retryable
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Report
 from tickwork.jobs.rows import FollowUp, Job
+from tickwork.queue import Queue
 from tickwork.runtime import lease, settle, watch
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
@@ -386,3 +388,66 @@ def test_a_long_transaction_of_one_job_costs_no_other_its_lease(
 
     assert report.ended == {"done": 4}
     assert {world.reload(job).attempts for job in jobs} == {1}
+
+
+class SpiedQueue(Queue):
+    """Notes which thread settles how many jobs."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, "worker-1")
+        self.settled: list[tuple[int, int]] = []
+
+    def settle_and_claim(self, job_ids: Sequence[str], *arguments: Any, **options: Any) -> Any:
+        self.settled.append((threading.get_ident(), len(job_ids)))
+        return super().settle_and_claim(job_ids, *arguments, **options)
+
+
+def test_one_thread_runs_quick_handlers_and_what_has_ended_is_settled_together(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 3600)
+    world.job()
+    tenant = world.value("select id from organizations")
+    world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": "greet_person"}] * 399)
+    queue, threads = SpiedQueue(world.queue.database), set[int]()
+
+    def run(payload: Any, tools: Tools) -> None:
+        threads.add(threading.get_ident())
+
+    report = work(queue, "test", handled_by(run), Deadline(60, 1000), concurrency=200)
+
+    assert report.ended == {"done": 400}
+    assert len(threads) == 1
+    assert len(queue.settled) <= 40
+
+
+def test_a_lone_job_is_settled_by_the_thread_that_ran_it(world: World) -> None:
+    for _ in range(5):
+        world.job()
+    queue, threads = SpiedQueue(world.queue.database), set[int]()
+
+    def run(payload: Any, tools: Tools) -> None:
+        threads.add(threading.get_ident())
+
+    work(queue, "test", handled_by(run), Deadline(60, 1000))
+
+    assert {thread for thread, jobs in queue.settled if jobs} == threads
+    assert [jobs for _, jobs in queue.settled] == [0, 1, 1, 1, 1, 1]
+
+
+def test_results_that_are_settled_together_arrive_as_they_were(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ['"quoted"', "\\back\\", "{a,b}", "null", "", "ä\n\u2028", "\x00nothing"]
+    jobs = [world.job(payload={"n": n}) for n in range(len(texts) + 1)]
+
+    class Text(BaseModel):
+        text: str
+
+    report = work_off(world, lambda payload, tools: Text(text=texts[payload.n]) if payload.n < len(texts) else None)
+
+    assert report.ended == {"done": len(jobs)}
+    found = [world.reload(job).result for job in jobs]
+    # Else each was settled alone.
+    assert "miss_settle" not in capsys.readouterr().out
+    assert found == [*({"text": text.replace("\x00", "")} for text in texts), None]
