@@ -4,13 +4,14 @@ import select
 import time
 from collections.abc import Sequence
 from typing import Any
+from zlib import crc32
 
 import psycopg
 from psycopg import pq
 from psycopg.adapt import Transformer
 from psycopg.types.string import TextLoader
 
-from tickwork.database.connection import Connection, SilentServer, cancel, is_direct
+from tickwork.database.connection import MISTAKEN, Connection, SilentServer, cancel, is_direct
 
 # After this many executions it pays to prepare it, where no pooler is in between.
 EXECUTIONS_BEFORE_PREPARING = 5
@@ -44,11 +45,16 @@ class Prepared:
         """Run it in a transaction of its own."""
         self._executions += 1
         if self._executions == EXECUTIONS_BEFORE_PREPARING and is_direct(self.connection):
-            self.connection.pgconn.prepare(b"worker", self._query)
-            self._name = b"worker"
+            # Behind a pooler that was not noticed, another version may have prepared another one.
+            self._name = b"tickwork_%08x" % crc32(self._query)
+            self.connection.pgconn.prepare(self._name, self._query)
         result = self._sent(parameters)
         if result.status != pq.ExecStatus.TUPLES_OK:
-            raise psycopg.errors.error_from_result(result)
+            error = psycopg.errors.error_from_result(result)
+            if not (self._name and isinstance(error, MISTAKEN)):
+                raise error
+            self._name = b""
+            return self.rows(parameters)
         # The columns are the same each time.
         self._transformer.set_pgresult(result, set_loaders=not self._has_loaders)
         self._has_loaders = True
