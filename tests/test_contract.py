@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from tests.world import World
+from tests.world.verb_queue import VerbQueue
 from tickwork import errors
 from tickwork.client.alerts import Alerts
 from tickwork.client.audit import Audit
@@ -39,7 +40,6 @@ from tickwork.database.connection import translated
 from tickwork.families.manage import change_jobs
 from tickwork.jobs import held_steps
 from tickwork.jobs.rows import Status
-from tickwork.queue import Queue
 from tickwork.tools import document_versions, events
 
 ROOT = Path(__file__).parents[1]
@@ -65,7 +65,7 @@ def functions(world: World, schema: str) -> dict[str, list[str]]:
 
 
 HOMES = (
-    *(Queue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
+    *(VerbQueue, Jobs, JobTypes, Members, Pauses, Schedules, Maintenance, Documents, Connectors, Webhooks, Triggers),
     *(Events, Keys, Workers, Metrics, Alerts, events, held_steps, Audit, Artifacts, change_jobs),
     *(PassportDocuments, Facts, Snapshots, document_versions),
     *(Rules, Passports, SigningKeys),

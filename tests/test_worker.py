@@ -185,13 +185,13 @@ def test_sigterm_lets_the_running_job_finish(typed: World, tmp_path: Path) -> No
     assert [typed.reload(each).status for each in (job, other)] == ["done", "queued"]
 
 
-@pytest.mark.parametrize("batch", ["1", "100"])
-def test_sigterm_ends_the_worker_while_the_database_is_away(typed: World, tmp_path: Path, batch: str) -> None:
+@pytest.mark.parametrize("concurrency", ["1", "100"])
+def test_sigterm_ends_the_worker_while_the_database_is_away(typed: World, tmp_path: Path, concurrency: str) -> None:
     typed.job("patient", priority=10)
     for _ in range(60):
         typed.job("quick")
 
-    with worker(typed, tmp_path, "--batch", batch) as process:
+    with worker(typed, tmp_path, "--concurrency", concurrency) as process:
         until(process.started.exists)
         take_away(typed)
         process.popen.send_signal(signal.SIGTERM)
@@ -200,11 +200,11 @@ def test_sigterm_ends_the_worker_while_the_database_is_away(typed: World, tmp_pa
         assert process.popen.wait(PATIENCE) == 0
 
 
-@pytest.mark.parametrize("batch", ["1", "100"])
-def test_sigterm_ends_the_worker_while_the_server_is_silent(typed: World, tmp_path: Path, batch: str) -> None:
+@pytest.mark.parametrize("concurrency", ["1", "100"])
+def test_sigterm_ends_the_worker_while_the_server_is_silent(typed: World, tmp_path: Path, concurrency: str) -> None:
     typed.job("patient")
 
-    with worker(typed, tmp_path, "--batch", batch) as process:
+    with worker(typed, tmp_path, "--concurrency", concurrency) as process:
         until(process.started.exists)
         stopped = silence(typed)
         try:
@@ -271,14 +271,6 @@ def has_seen(process: Process, jobs: int) -> bool:
     return len(list(process.inside.iterdir())) >= jobs
 
 
-def test_a_batch_is_for_one_family_and_one_thread(typed: World, tmp_path: Path) -> None:
-    for options in (("other", "--batch", "10"), ("--concurrency", "2", "--batch", "10")):
-        with worker(typed, tmp_path, *options) as process:
-            assert process.popen.wait(PATIENCE) == 1
-
-    assert process.log.read_text().count("is for one family, without --concurrency") == 2
-
-
 def test_a_job_that_kills_its_worker_every_time_is_dead_and_its_neighbours_are_done(
     typed: World, tmp_path: Path
 ) -> None:
@@ -306,12 +298,12 @@ def test_a_job_that_cannot_be_read_does_not_end_the_worker(typed: World, tmp_pat
     typed.run("update jobs set payload = jsonb_build_object('number', repeat('9', 5000)::numeric)")
 
     with worker(typed, tmp_path) as process:
-        until(lambda: typed.value("select status = 'running' from jobs where id = %s", poison.id))
+        until(lambda: typed.value("select status = 'dead' from jobs where id = %s", poison.id))
         healthy = typed.job("quick")
         until(lambda: typed.reload(healthy).status == "done")
 
         assert process.stop() == 0
-    assert typed.value("select status from jobs where id = %s", poison.id) == "running"
+    assert typed.value("select error_code from jobs where id = %s", poison.id) == "UNEXPECTED"
 
 
 def test_one_worker_is_enough_for_all_upkeep(typed: World, tmp_path: Path) -> None:

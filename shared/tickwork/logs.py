@@ -5,11 +5,13 @@ import os
 import re
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from math import isfinite
 from typing import Any, Literal
@@ -32,24 +34,40 @@ SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class Labels:
-    """Evaluated when the first line is written: most jobs of a batch write none."""
+    """What is on every line of a context. Evaluated when the first line is written: most jobs of a batch write none."""
+
+    _text: str | None = None
+    # Whether the text has one, once it is there.
+    has_trace = False
 
     def __init__(self, values: Callable[[], Mapping[str, object]], outer: "Labels | None" = None) -> None:
         self._values = values
         self._outer = outer
-        self._text: str | None = None
-        # Whether the text has one, once it is there.
-        self.has_trace = False
+
+    def log(self, verb: str, severity: Severity = "INFO", /, **fields: Any) -> None:
+        """Write one line with these labels."""
+        stream = sys.stdout
+        line = self.line(verb, severity, fields)
+        if stream.isatty():
+            line = readable(json.loads(line)) + "\n"
+        # A long line takes several system calls, and another thread could write in between.
+        with _one_at_a_time:
+            stream.write(line)
+            stream.flush()
+
+    def line(self, verb: str, severity: Severity, fields: Mapping[str, Any]) -> str:
+        """As JSON, with its end. Assembled by hand: encoding the labels again would take longer than all the rest."""
+        parts = [f'{{"severity": "{severity}", "time": "{_time()}", "message": {_verb(verb)}, {self.text()}']
+        if (trace := _trace.get()) and not self.has_trace:
+            parts.append(f'"{TRACE}": {_encoded(trace)}')
+        for name, value in fields.items():
+            if name not in OURS:
+                parts.append(f"{_key(name)}{_encoded(value)}")
+        return ", ".join(parts) + "}\n"
 
     def text(self) -> str:
         if self._text is None:
-            labels = {name: str(value) for name, value in self.all().items() if value is not None}
-            self._text = f'"{LABELS}": {{{_members(labels)}}}'
-            if "trace_id" in labels:
-                self.has_trace = True
-                self._text += (
-                    f', "{TRACE}": {_encoded(_trace_name(labels["trace_id"]))}, "{SPAN}": "{labels["span_id"]}"'
-                )
+            self._text = f'"{LABELS}": {{{members(self.all())}}}'
         return self._text
 
     def all(self) -> dict[str, object]:
@@ -63,28 +81,12 @@ _one_at_a_time = threading.Lock()
 
 def log(verb: str, severity: Severity = "INFO", /, **fields: Any) -> None:
     """Write one line with everything that is bound at this point."""
-    line = log_line(verb, severity, **fields)
-    if sys.stdout.isatty():
-        line = readable(json.loads(line))
-    # A long line takes several system calls, and another thread could write in between.
-    with _one_at_a_time:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+    _bound.get().log(verb, severity, **fields)
 
 
 def log_line(verb: str, severity: Severity = "INFO", /, **fields: Any) -> str:
     """The line as JSON."""
-    labels = _bound.get()
-    # Assembled by hand: encoding the labels again would take longer than the rest of the line.
-    line = (
-        f'{{"severity": "{severity}", "time": "{datetime.now(UTC).isoformat()}", '
-        f'"message": {_encoded(verb)}, {labels.text()}'
-    )
-    if (trace := _trace.get()) and not labels.has_trace:
-        line += f', "{TRACE}": {_encoded(trace)}'
-    if told := _members({name: value for name, value in fields.items() if name not in OURS}):
-        line += f", {told}"
-    return line + "}"
+    return _bound.get().line(verb, severity, fields).rstrip("\n")
 
 
 def readable(line: Mapping[str, Any]) -> str:
@@ -116,8 +118,41 @@ def _escaped(character: str) -> str:
     return SHORT_ESCAPES.get(character) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")
 
 
-def _members(values: Mapping[str, Any]) -> str:
-    return ", ".join([f"{encode_basestring_ascii(name)}: {_encoded(value)}" for name, value in values.items()])
+def members(labels: Mapping[str, object]) -> str:
+    """Labels as the inside of an object: all of them are text."""
+    return ", ".join([f"{_key(name)}{_encoded(str(value))}" for name, value in labels.items() if value is not None])
+
+
+def trace_members(trace: traces.Trace) -> str:
+    """The place in a trace, as Cloud Logging looks for it."""
+    return f'"{TRACE}": {_encoded(_trace_name(trace.trace_id))}, "{SPAN}": "{trace.span_id}"'
+
+
+def _time() -> str:
+    """Now, as ISO 8601. All but the microseconds is made once a second."""
+    now = time.time()
+    second = int(now)
+    return f"{_date(second)}.{int((now - second) * 1e6):06d}+00:00"
+
+
+@lru_cache(2)
+def _date(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+@lru_cache(256)
+def _known_verb(verb: str) -> str:
+    return _encoded(verb)
+
+
+def _verb(verb: str) -> str:
+    # Handlers may write anything.
+    return _known_verb(verb) if len(verb) < 32 else _encoded(verb)
+
+
+@lru_cache(256)
+def _key(name: str) -> str:
+    return f"{encode_basestring_ascii(name)}: "
 
 
 def _encoded(value: Any) -> str:
@@ -166,15 +201,15 @@ def _told(error: BaseException) -> str:
     return "Traceback:\n" + "".join(traceback.format_tb(error.__traceback__)) + f"{type(error).__name__}: {text}"
 
 
-def bind(labels: Callable[[], Mapping[str, object]]) -> Token[Labels]:
-    """Put labels on every line that is written in this context from now on."""
-    return _bound.set(Labels(labels, _bound.get()))
+def bind(labels: Labels) -> Token[Labels]:
+    """Put these labels, in place of others, on every line that is written in this context from now on."""
+    return _bound.set(labels)
 
 
 @contextmanager
 def bound(**labels: object) -> Iterator[None]:
     """Put labels on every line that is written inside."""
-    token = bind(lambda: labels)
+    token = bind(Labels(lambda: labels, _bound.get()))
     try:
         yield
     finally:

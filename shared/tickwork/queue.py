@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import Any, Protocol
+from uuid import UUID, uuid4
 
-import psycopg
 from psycopg.rows import DictRow
 
 from tickwork.database.call import call, call_within
 from tickwork.database.connection import Connection, Database
-from tickwork.database.json_text import as_given, as_stored, storable
-from tickwork.errors import WriteFailed
-from tickwork.jobs.outcomes import Json, Write
+from tickwork.database.json_text import as_stored, storable
+from tickwork.jobs.outcomes import Json
+from tickwork.jobs.worked_job import WorkedJob
 from tickwork.settings import Settings
 
-if TYPE_CHECKING:
-    from tickwork.jobs.rows import ClaimedJob, FollowUp, Job
+# The statement of each job: everything in it is text, and its types are those of the parameters. What is behind the
+# verb in public, which would be one function more.
+SETTLE_AND_CLAIM = """
+    select * from tickwork.settle_and_claim(
+      job_ids => $1, lease_tokens => $2, results => $3, endings => $4, family => $5, worker_id => $6, max_jobs => $7,
+      lease_seconds => $8, types => $9
+    )
+"""
+
+
+class Leased(Protocol):
+    """A job that somebody holds."""
+
+    @property
+    def id(self) -> str | UUID: ...
+
+    @property
+    def lease_token(self) -> str | UUID: ...
+
+    @property
+    def lease_seconds(self) -> int | None: ...
 
 
 class Queue:
@@ -37,38 +55,44 @@ class Queue:
         self.lease_seconds = lease_seconds
         self.heartbeat_seconds = heartbeat_seconds
 
-    def claim_next_job(
-        self, family: str, lease_seconds: int | None = None, types: Iterable[str] | None = None
-    ) -> ClaimedJob | None:
-        """The next due job of the types that the caller has handlers for; None means all types."""
-        rows = call(
-            self.database,
-            "claim_next_job",
-            family=family,
-            worker_id=self.worker_id,
-            lease_seconds=self.lease_seconds if lease_seconds is None else lease_seconds,
-            types=as_list(types),
-        )
-        return next(iter(claimed_jobs(rows)), None)
+    def settle_and_claim(
+        self,
+        job_ids: Sequence[str],
+        lease_tokens: Sequence[str],
+        results: Sequence[str | None] | None = None,
+        endings: str | None = None,
+        family: str | None = None,
+        max_jobs: int = 0,
+        lease_seconds: int | None = None,
+        types: Iterable[str] | None = None,
+    ) -> tuple[list[str | None], list[WorkedJob]]:
+        """Settle some jobs and claim the next ones, of the types that the caller has handlers for, in one statement.
 
-    def claim_jobs(
-        self, family: str, max_jobs: int, lease_seconds: int | None = None, types: Iterable[str] | None = None
-    ) -> list[ClaimedJob]:
-        rows = call(
-            self.database,
-            "claim_jobs",
-            family=family,
-            worker_id=self.worker_id,
-            max_jobs=max_jobs,
-            lease_seconds=self.lease_seconds if lease_seconds is None else lease_seconds,
-            types=as_list(types),
+        Returns what became of each job that was to be settled, None where its lease was lost, and the claimed ones.
+        """
+        seconds = self.lease_seconds if lease_seconds is None else lease_seconds
+        rows = self.database.tuples(
+            SETTLE_AND_CLAIM,
+            (
+                f"{{{','.join(job_ids)}}}".encode(),
+                f"{{{','.join(lease_tokens)}}}".encode(),
+                array_of(results) if results else None,
+                endings.encode() if endings else None,
+                family.encode() if family else None,
+                self.worker_id.encode(),
+                str(max_jobs).encode(),
+                str(seconds).encode() if seconds else None,
+                None if types is None else array_of_types(tuple(types)),
+            ),
+            # A job that is settled and was settled before would look as if its lease were lost.
+            repeatable=not job_ids,
         )
-        return claimed_jobs(rows)
-
-    def heartbeat_job(self, job: ClaimedJob, progress: float | None = None, message: str | None = None) -> bool:
-        """Extend the lease; True if cancel was requested."""
-        (row,) = call(self.database, "heartbeat_job", **lease_of(job), progress=progress, message=storable(message))
-        return bool(row["heartbeat_job"])
+        statuses: list[str | None] = ["done"] * len(job_ids)
+        # Only if one of them is not done.
+        if rows and rows[0][1] is None:
+            statuses = statuses_in(rows[0][0])
+            del rows[0]
+        return statuses, [WorkedJob._make((*row[1:], family)) for row in rows]
 
     def heartbeat_jobs(self, heartbeats: Sequence[Json]) -> list[DictRow]:
         return call(self.database, "heartbeat_jobs", heartbeats=as_stored(heartbeats))
@@ -77,11 +101,11 @@ class Queue:
         """The upkeep of all families, unless somebody did it within so many seconds."""
         return int(call(self.database, "maintain", every_seconds=every_seconds)[0]["maintain"])
 
-    def hold_job(self, job: ClaimedJob, connection: Connection, traceparent: str | None = None) -> None:
+    def hold_job(self, job: Leased, connection: Connection, traceparent: str | None = None) -> None:
         """Give this transaction access to the tenant's rows, and keep everybody else from settling the job."""
         call_within(connection, "hold_job", **lease_of(job), traceparent=traceparent)
 
-    def hold_lane_of_job(self, job: ClaimedJob, delay_seconds: float = 60.0, reason: str | None = None) -> None:
+    def hold_lane_of_job(self, job: Leased, delay_seconds: float = 60.0, reason: str | None = None) -> None:
         """Hold the whole lane of a running job, because the job has found out that it has to wait."""
         call(
             self.database,
@@ -90,56 +114,6 @@ class Queue:
             delay_seconds=delay_seconds,
             reason=storable(reason),
         )
-
-    def complete_job(
-        self,
-        job: ClaimedJob,
-        result: Any = None,
-        follow_ups: Sequence[FollowUp] = (),
-        logs: str | None = None,
-    ) -> Job:
-        (row,) = call(
-            self.database,
-            "complete_job",
-            **lease_of(job),
-            result=as_stored(result),
-            follow_ups=as_given([each.model_dump(mode="json") for each in follow_ups]) if follow_ups else None,
-            logs=storable(logs),
-        )
-        return job_of(row)
-
-    def fail_job(
-        self,
-        job: ClaimedJob,
-        error: Json,
-        retryable: bool = True,
-        retry_after_seconds: float | None = None,
-        logs: str | None = None,
-        pid: int | None = None,
-        exit_code: int | None = None,
-        stdout_tail: str | None = None,
-        stderr_tail: str | None = None,
-        exception: str | None = None,
-    ) -> Job:
-        (row,) = call(
-            self.database,
-            "fail_job",
-            **lease_of(job),
-            error=as_stored(error),
-            retryable=retryable,
-            retry_after_seconds=retry_after_seconds,
-            logs=storable(logs),
-            pid=pid,
-            exit_code=exit_code,
-            stdout_tail=storable(stdout_tail),
-            stderr_tail=storable(stderr_tail),
-            exception=storable(exception),
-        )
-        return job_of(row)
-
-    def release_job(self, job: ClaimedJob, delay_seconds: float = 0.0) -> Job:
-        (row,) = call(self.database, "release_job", **lease_of(job), delay_seconds=delay_seconds)
-        return job_of(row)
 
     def note_worker(
         self,
@@ -172,100 +146,28 @@ class Queue:
             return call_within(connection, "settle_jobs", outcomes=encoded)
         return call(self.database, "settle_jobs", outcomes=encoded)
 
-    def settle_and_claim(
-        self,
-        outcomes: Sequence[Json],
-        family: str,
-        max_jobs: int = 1,
-        lease_seconds: int | None = None,
-        types: Iterable[str] | None = None,
-    ) -> tuple[list[DictRow], list[ClaimedJob]]:
-        """Settle some jobs and claim the next ones in one round trip and one commit."""
-        request = SettleAndClaim(outcomes)
-        request.send(self, family, max_jobs, lease_seconds, types)
-        return request.settled, request.claimed()
 
-
-class SettleAndClaim:
-    """One `settle_and_claim`, which may be encoded and decoded by a different thread from the one that sends it."""
-
-    def __init__(self, outcomes: Sequence[Json]) -> None:
-        self._outcomes = outcomes
-        self._encoded = as_stored(outcomes)
-        self._claimed = "[]"
-        self.settled: list[DictRow] = []
-
-    def send(
-        self,
-        queue: Queue,
-        family: str,
-        max_jobs: int,
-        lease_seconds: int | None = None,
-        types: Iterable[str] | None = None,
-    ) -> None:
-        (row,) = call(
-            queue.database,
-            "settle_and_claim",
-            # Parsed in one step: making objects of the text, and jobs of these, takes three times as long.
-            columns="settled, claimed::text",
-            # Repeating it after a broken connection might claim jobs that nobody knows about.
-            repeatable=False,
-            outcomes=self._encoded,
-            family=family,
-            worker_id=queue.worker_id,
-            max_jobs=max_jobs,
-            lease_seconds=queue.lease_seconds if lease_seconds is None else lease_seconds,
-            types=as_list(types),
-        )
-        self.settled, self._claimed = row["settled"], row["claimed"]
-
-    def settle(self, queue: Queue) -> None:
-        """Only that: nothing more is to be claimed."""
-        if self._outcomes:
-            self.settled = queue.settle_jobs(self._outcomes)
-
-    def statuses(self) -> list[str | None]:
-        """What became of the jobs, in the order of their outcomes; none of one that is no longer held."""
-        found = {str(row["job_id"]): row["status"] for row in self.settled}
-        return [found[outcome["job_id"]] for outcome in self._outcomes]
-
-    def claimed(self) -> list[ClaimedJob]:
-        from tickwork.jobs.rows import JOBS
-
-        return JOBS.validate_json(self._claimed)
-
-
-def lease_of(job: ClaimedJob) -> dict[str, Any]:
+def lease_of(job: Leased) -> dict[str, Any]:
     return {"job_id": str(job.id), "lease_token": str(job.lease_token)}
 
 
-def claimed_jobs(rows: list[DictRow]) -> list[ClaimedJob]:
-    if not rows:
-        return []
-    # Imported late: a wake-up that finds nothing due does not need pydantic.
-    from tickwork.jobs.rows import ClaimedJob
-
-    return [ClaimedJob(**row) for row in rows]
+def statuses_in(text: str | None) -> list[str | None]:
+    """An array of Postgres as text; no status needs quotes."""
+    return [None if each == "NULL" else each for each in text[1:-1].split(",")] if text else []
 
 
-def job_of(row: Mapping[str, Any]) -> Job:
-    from tickwork.jobs.rows import Job
-
-    return Job(**row)
+def array_of(values: Sequence[str | None]) -> bytes:
+    return f"{{{','.join(['null' if each is None else quoted(each) for each in values])}}}".encode()
 
 
-def as_list(types: Iterable[str] | None) -> list[str] | None:
-    return None if types is None else list(types)
+@cache
+def array_of_types(types: tuple[str, ...]) -> bytes:
+    return array_of(types)
 
 
-def perform(write: Write, connection: Connection) -> None:
-    try:
-        write(connection)
-    except psycopg.Error as error:
-        # A deadlock or a full disk was nobody's fault: all of it is tried again, as when the connection breaks.
-        if connection.broken or (error.sqlstate or "").startswith(("40", "53")):
-            raise
-        raise WriteFailed(str(error), sqlstate=error.sqlstate) from error
+def quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def queue_for(family: str, database: Database, settings: Settings) -> Queue:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
-from uuid import UUID
 
 TRACEPARENT = re.compile("00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
 SAMPLED = "01"
@@ -34,10 +33,10 @@ def parsed(traceparent: str | None) -> Trace | None:
     return Trace(*match.groups()) if match else None
 
 
-def trace_of_job(job_id: UUID, trace: str | None) -> Trace:
+def trace_of_job(job_id: str, trace: str | None) -> Trace:
     """That of one attempt: in the trace that the job continues, or else in one that has the job's id."""
     continued = parsed(trace) if trace else None
-    return continued.child() if continued else Trace(job_id.hex, new_span_id())
+    return continued.child() if continued else Trace(job_id.replace("-", ""), new_span_id())
 
 
 def new_span_id() -> str:

@@ -17,7 +17,6 @@ from tickwork.jobs.outcomes import Report
 from tickwork.logs import log, log_exception
 from tickwork.queue import Queue
 from tickwork.runtime import watch
-from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.maintenance import Maintenance
 from tickwork.runtime.presence import Presence
@@ -41,23 +40,19 @@ class Worker:
         listen_url: str,
         grace_seconds: float,
         concurrency: int = 1,
-        batch_size: int = 1,
         poll_seconds: float = 1,
         log_each_job: bool = False,
         broker: Broker | None = None,
     ) -> None:
-        """With a batch size above 1: of a single family, and one handler at a time."""
         self._queue = queue
         self._schema = SchemaCheck(queue.database)
         self._families = families
         self._name = " ".join(families)
         self._listen_url = listen_url
-        self._batch_size = batch_size
         self._poll_seconds = poll_seconds
-        self._log_each_job = log_each_job
         self._broker = broker
         self._deadline = Deadline(float("inf"), 2**62, grace_seconds)
-        self._loop = Loop(queue, families, self._deadline, concurrency)
+        self._loop = Loop(queue, families, self._deadline, concurrency, log_each_job)
         self._poll_at = 0.0
         types = [type for handlers in families.values() for type in handlers]
         self._presence = Presence(queue, "worker", list(families), types)
@@ -86,7 +81,7 @@ class Worker:
         if subscriber:
             subscriber.stop()
         spans.flush()
-        report = self._loop.report
+        report = self._loop.exchange.report
         log("stop_worker", family=self._name, **report.ended)
         return report
 
@@ -100,11 +95,11 @@ class Worker:
         signal.signal(signal.SIGINT, self.stop)
 
     def _work_until_stopped(self) -> None:
-        while self._loop.slots or not self._deadline.is_stopped():
+        while self._loop.is_busy() or not self._deadline.is_stopped():
             try:
                 self._work()
             except Exception as error:
-                self._loop.turns.rest()
+                self._loop.exchange.turns.rest()
                 if isinstance(error, QueueError):
                     log("fail_to_claim", "WARNING", reason=str(error), hint=error.hint)
                 else:
@@ -115,31 +110,13 @@ class Worker:
     def _work(self) -> None:
         """Watch the jobs that run until it is time to look for more, or some are announced; then look."""
         self._loop.watch(max(0.0, min(watch.LOOK_SECONDS, self._poll_at - time.monotonic())))
-        self._presence.note(len(self._loop.slots))
+        self._presence.note(self._loop.exchange.held)
         if time.monotonic() >= self._poll_at:
             self._poll_at = time.monotonic() + self._poll_seconds * random.uniform(0.8, 1.2)
-            self._loop.turns.announce(*self._families)
-        if self._deadline.is_stopped() or not self._loop.turns.is_anybodys():
-            return
-        self._schema.check()
-        if self._batch_size > 1:
-            self._work_in_batches()
-        else:
-            self._loop.start_slot()
-
-    def _work_in_batches(self) -> None:
-        (family,) = self._families
-        self._loop.turns.rest()
-        report = work_many(
-            self._queue,
-            family,
-            self._families[family],
-            self._deadline,
-            self._batch_size,
-            self._presence,
-            self._log_each_job,
-        )
-        self._loop.report.include(report)
+            self._loop.announce(*self._families)
+        if self._loop.exchange.is_due():
+            self._schema.check()
+            self._loop.claim()
 
     def _listen(self) -> None:
         # Only a hint: behind a transaction-mode pooler nothing ever arrives here, and polling is enough.

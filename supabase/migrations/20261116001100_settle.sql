@@ -21,8 +21,8 @@ comment on type tickwork.outcome is
   'How an attempt ended: done, failed, lease_expired or released. delay_seconds is how long to wait before the next '
   'attempt; null means that the backoff of the type decides.';
 
--- All jobs of a call, in the order of their ids, so that two calls for the same jobs cannot deadlock. Without outcomes
--- all of them are done, and there is nothing to keep but their results.
+-- Without outcomes all jobs are done, and there is nothing to keep but their results. An index finds what is in an array
+-- in order, whatever the order of the array, so that two calls for the same jobs cannot deadlock.
 
 create function tickwork.settle(ids uuid[], tokens uuid[], results jsonb[], outcomes tickwork.outcome[])
 returns text[]

@@ -89,12 +89,33 @@ begin
 end
 $$;
 
-comment on function tickwork.settle_and_claim is
-  'running -> done, queued, failed, dead or cancelled, and queued -> running. What a worker does between two jobs, in one '
-  'transaction: settles those of job_ids, which must be in order, and claims up to max_jobs, which may be 0. endings has '
-  'an object as settle_jobs takes it for each job, without its ids and its result, or null if it is simply done. If not '
-  'all of them are done, a first row without a job says what became of each. Durable when it returns, if it settles '
-  'anything. Raises TWARG, TWBIG, TWLEA.';
+create function public.settle_and_claim(
+  job_ids uuid[],
+  lease_tokens uuid[],
+  results jsonb[],
+  endings jsonb,
+  family text,
+  worker_id text,
+  max_jobs integer default 1,
+  lease_seconds integer default null,
+  types text[] default null
+)
+returns setof tickwork.worked_job
+language sql
+volatile
+begin atomic
+  select *
+  from tickwork.settle_and_claim(
+    job_ids, lease_tokens, results, endings, family, worker_id, max_jobs, lease_seconds, types
+  );
+end;
+
+comment on function public.settle_and_claim is
+  'running -> done, queued, failed, dead or cancelled, and queued -> running. What a worker does between two jobs, in '
+  'one transaction: settles those of job_ids, each under its token and with its result, and claims up to max_jobs, '
+  'which may be 0. endings is null if all of them are simply done, else an array of what settle_jobs takes for each, '
+  'without ids and result, or null if it is simply done. If not all of them become done, a first row without a job has '
+  'their statuses, null where the lease is lost. Durable when it returns. Raises TWARG, TWBIG, TWLEA.';
 
 create function tickwork.check_worked(results jsonb[], endings jsonb)
 returns void
@@ -109,3 +130,5 @@ as $$
   from jsonb_array_elements(check_worked.endings) as ending
   having count(*) > 0;
 $$;
+
+comment on function tickwork.check_worked is 'Raises TWARG, TWBIG unless a worker may send these results and endings.';

@@ -24,6 +24,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from tests.world import World
+from tests.world.verb_queue import settled_and_claimed
 from tickwork.client import Tickwork
 from tickwork.database.connection import Connection, Database
 from tickwork.database.migrate import migrate
@@ -127,7 +128,7 @@ def work(world: World, watched: UUID, claimed_at: dict[UUID, float], is_over: Ev
     done: list[dict[str, str]] = []
     while not is_over.is_set():
         try:
-            _, jobs = world.queue.settle_and_claim(done, FAMILY, MAX_CLAIMED)
+            _, jobs = settled_and_claimed(world.queue, done, FAMILY, MAX_CLAIMED)
         except QueueError as error:
             print(f"the worker got an error: {error}", flush=True)
             is_over.wait(0.1)

@@ -19,6 +19,7 @@ from typing import Any
 import psycopg
 
 from tests.world import World
+from tests.world.verb_queue import settled_and_claimed
 from tickwork.database.migrate import migrate
 from tickwork.jobs.rows import ClaimedJob
 from tickwork.testing.database import open_to_all, roomy_memory
@@ -58,7 +59,7 @@ def worked_off(world: World, jobs: int) -> Counter[str]:
             new = [{"tenant_id": str(rng.choice(tenants)), "type": "greet_person"} for _ in range(BATCH)]
             audit["enqueued"] += len(world.service.jobs.enqueue_jobs(new[: jobs - audit["enqueued"]]))
         outcomes = [outcome(rng, job, audit) for job in held]
-        _, held = world.queue.settle_and_claim(outcomes, "test", BATCH)
+        _, held = settled_and_claimed(world.queue, outcomes, "test", BATCH)
         ended = sum(audit[status] for status in ("done", "failed", "dead"))
         if ended >= kills * jobs / KILLS:
             world.service.maintenance.purge_jobs(timedelta(), 10_000)

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from tests.world import World
+from tests.world.verb_queue import VerbQueue, settled_and_claimed
 from tickwork.database.connection import Database
-from tickwork.queue import Queue
 
 
 def test_a_claim_leases_the_job_to_the_worker(world: World) -> None:
@@ -224,7 +224,7 @@ def test_concurrent_claims_never_share_a_job(world: World) -> None:
 
     def drain(number: int) -> list[UUID]:
         database = Database(world.worker_url)
-        queue, mine = Queue(database, f"worker-{number}"), []
+        queue, mine = VerbQueue(database, f"worker-{number}"), []
         while job := queue.claim_next_job("test"):
             mine.append(job.id)
         database.close()
@@ -340,7 +340,7 @@ def test_a_claim_gets_only_the_types_it_names(world: World) -> None:
 
     one = world.queue.claim_next_job("test", types=[known])
     many = world.queue.claim_jobs("test", 10, types=[known, "no_such_type"])
-    _, none = world.queue.settle_and_claim([], "test", types=[known])
+    _, none = settled_and_claimed(world.queue, [], "test", types=[known])
     rest = world.queue.claim_jobs("test", 10)
 
     assert [job.type for job in [one, *many] if job] == [known, known]

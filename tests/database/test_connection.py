@@ -5,6 +5,7 @@ import pytest
 
 from tests.world import World
 from tickwork.database.connection import STATEMENTS_BEFORE_PREPARING, Database, connect, is_direct
+from tickwork.database.prepared import EXECUTIONS_BEFORE_PREPARING
 from tickwork.errors import InvalidRequest
 
 COUNT_PREPARED = "select count(*)::integer as prepared from pg_prepared_statements"
@@ -34,6 +35,32 @@ def test_a_statement_that_the_session_does_not_know_is_sent_in_full(world: World
 
     assert database.rows("select %(number)s::integer as number", {"number": 2}) == [{"number": 2}]
     assert database.rows(COUNT_PREPARED, {}) == [{"prepared": 0}]
+    database.close()
+
+
+def test_the_statement_of_a_worker_is_prepared_and_sent_in_full_where_the_session_does_not_know_it(
+    world: World,
+) -> None:
+    database = Database(world.url)
+    for _ in range(EXECUTIONS_BEFORE_PREPARING):
+        count_prepared(database)
+
+    assert count_prepared(database) == 1
+    drop_prepared(database)
+    assert count_prepared(database) == 0
+    database.close()
+
+
+def count_prepared(database: Database) -> int:
+    ((count,),) = database.tuples(COUNT_PREPARED, [], repeatable=False)
+    return int(count)
+
+
+def test_what_a_worker_holds_stays_text(world: World) -> None:
+    database = Database(world.url)
+    query = "select array['a', null], '{\"a\": 1}'::jsonb, null::uuid, $1::integer"
+
+    assert database.tuples(query, [b"5"], repeatable=False) == [("{a,NULL}", '{"a": 1}', None, 5)]
     database.close()
 
 

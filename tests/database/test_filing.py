@@ -19,9 +19,9 @@ from tests.world.crowd import (
     until_waiting_or_done,
     with_workers,
 )
+from tests.world.verb_queue import VerbQueue
 from tests.world.waiting import until
 from tickwork.jobs.rows import ClaimedJob
-from tickwork.queue import Queue
 
 
 def test_jobs_filled_in_by_hand_are_found_when_the_queue_is_rebuilt(world: World) -> None:
@@ -95,7 +95,7 @@ def test_nobody_comes_away_empty_handed_while_others_claim(world: World) -> None
     # Who comes last brings one job for each of them, of a tenant that nobody has seen yet.
     start = Barrier(8, action=lambda: enqueue(world, world.tenant(), 8))
 
-    def claim_after_each_start(queue: Queue) -> list[bool]:
+    def claim_after_each_start(queue: VerbQueue) -> list[bool]:
         starts = []
         for _ in range(12):
             start.wait(60)
@@ -111,7 +111,7 @@ def test_no_job_is_overlooked_while_jobs_come_and_go(world: World) -> None:
     tenants, type, chance = [world.tenant() for _ in range(3)], world.type(), random.Random(7)
     claimed: list[UUID] = []
 
-    def claim(queue: Queue) -> None:
+    def claim(queue: VerbQueue) -> None:
         def is_over() -> bool:
             claimed.extend(job.id for _ in range(10) if (job := queue.claim_next_job("test")))
             return len(claimed) >= 300

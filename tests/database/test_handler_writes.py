@@ -11,8 +11,9 @@ from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost, WriteFailed
 from tickwork.jobs.outcomes import Write
 from tickwork.jobs.rows import ClaimedJob
-from tickwork.queue import lease_of, perform
+from tickwork.queue import lease_of
 from tickwork.runtime.lease import Lease
+from tickwork.runtime.settle import perform
 
 
 @pytest.fixture

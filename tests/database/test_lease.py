@@ -13,11 +13,12 @@ from tests.database.test_enqueue import in_step, in_thread, wait_for_lock
 from tests.world import World
 from tests.world.agreement import disagreements
 from tests.world.crowd import transaction, until_waiting_or_done
+from tests.world.verb_queue import VerbQueue
 from tickwork.errors import InvalidRequest, LeaseLost
 from tickwork.jobs.rows import ClaimedJob
 from tickwork.queue import Queue, lease_of
 
-VERBS: dict[str, Callable[[Queue, ClaimedJob], object]] = {
+VERBS: dict[str, Callable[[VerbQueue, ClaimedJob], object]] = {
     "heartbeat": lambda queue, job: queue.heartbeat_job(job, 0.9, "stale"),
     "complete": lambda queue, job: queue.complete_job(job, {"stale": True}),
     "fail": lambda queue, job: queue.fail_job(job, {"code": "STALE"}),

@@ -8,6 +8,7 @@ import pytest
 from tests.database.test_plans import scans_of, touched_rows
 from tests.world import World
 from tests.world.crowd import claim_all, enqueue, let_time_pass, transaction
+from tests.world.verb_queue import settled_and_claimed
 from tickwork.errors import LeaseLost
 from tickwork.jobs.rows import Job
 
@@ -86,7 +87,7 @@ def test_a_batch_holds_the_limit(world: World, kind: str) -> None:
     none = world.queue.claim_jobs("test", 100)
     inside = [job for job in first if job.id not in outside]
     done = [{"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"} for job in inside[:2]]
-    _, next_ones = world.queue.settle_and_claim(done, "test", 100)
+    _, next_ones = settled_and_claimed(world.queue, done, "test", 100)
 
     assert len(first) - len(inside) == len(outside)
     assert (len(inside), len(none), len(next_ones)) == (3, 0, 2)

@@ -12,8 +12,8 @@ import psycopg
 from tests.database.test_limits import KINDS, LANE, limited, running
 from tests.world import World
 from tests.world.crowd import claim_all, enqueue, transaction, until_waiting_or_done, with_workers
+from tests.world.verb_queue import VerbQueue
 from tests.world.waiting import until
-from tickwork.queue import Queue
 
 
 @KINDS
@@ -152,7 +152,7 @@ def test_no_limit_is_ever_exceeded_by_one(world: World) -> None:
 
     done: list[UUID] = []
 
-    def work(queue: Queue) -> None:
+    def work(queue: VerbQueue) -> None:
         def is_over() -> bool:
             while job := queue.claim_next_job("test"):
                 queue.heartbeat_job(job)

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from tests.world import World
+from tests.world.verb_queue import VerbQueue
 from tickwork.database.migrate import edited_since, migrate
 from tickwork.errors import Unavailable
-from tickwork.queue import Queue
 from tickwork.shipped import MIGRATIONS, ROOT
 from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server
@@ -135,5 +135,5 @@ def test_the_stand_ins_read_the_claims_as_we_do(world: World) -> None:
 def test_a_worker_queue_needs_no_more_than_its_role(world: World) -> None:
     job = world.job()
 
-    assert Queue(world.queue.database, "w").claim_next_job("test") is not None
+    assert VerbQueue(world.queue.database, "w").claim_next_job("test") is not None
     assert world.reload(job).worker_id == "w"

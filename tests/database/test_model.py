@@ -29,6 +29,7 @@ from hypothesis.stateful import (
 from tests.world import World
 from tests.world.agreement import disagreements
 from tests.world.queue_model import BACKOFF_SECONDS, LEASE_SECONDS, Limits, ModelJob, QueueModel, Request
+from tests.world.verb_queue import settled_and_claimed
 from tickwork.database.call import call_within
 from tickwork.errors import QueueError
 from tickwork.jobs.rows import ClaimedJob, FollowUp
@@ -255,7 +256,7 @@ class Verbs(RuleBasedStateMachine):
         answer = self.expecting(
             sqlstate,
             lambda: (
-                queue.settle_and_claim(sent, "test", max_jobs, LEASE_SECONDS, types)
+                settled_and_claimed(queue, sent, "test", max_jobs, LEASE_SECONDS, types)
                 if max_jobs
                 else (queue.settle_jobs(sent), [])
             ),

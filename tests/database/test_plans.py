@@ -406,8 +406,7 @@ VERBS = {
     "complete with a follow-up": 'select complete_job(%(id)s, %(token)s, null, \'[{"type": "fill_table"}]\')',
     "settle many": "select settle_jobs(jsonb_build_array(jsonb_build_object("
     "'job_id', %(id)s::uuid, 'lease_token', %(token)s::uuid, 'status', 'done')))",
-    "settle and claim": "select settle_and_claim(jsonb_build_array(jsonb_build_object("
-    "'job_id', %(id)s::uuid, 'lease_token', %(token)s::uuid, 'status', 'done')), 'due', 'w')",
+    "settle and claim": "select settle_and_claim(array[%(id)s::uuid], array[%(token)s::uuid], null, null, 'due', 'w')",
     "cancel": "select cancel_job(%(id)s)",
     "cancel a queued one": "select cancel_job(%(queued)s)",
     "bury": "select bury_job(%(queued)s)",

@@ -15,10 +15,10 @@ from tests.database.test_privileges import broken_rules, unlisted_grants
 from tests.world import World
 from tests.world.agreement import disagreements
 from tests.world.crowd import claim_all, with_workers
+from tests.world.verb_queue import VerbQueue
 from tests.world.waiting import until
 from tickwork.database.migrate import migrate
 from tickwork.errors import LeaseLost
-from tickwork.queue import Queue
 from tickwork.testing.database import cloned
 from tickwork_local.postgres import Server, embedded_binaries
 
@@ -49,7 +49,7 @@ def test_workers_go_on_while_the_next_schema_is_applied_and_taken_back(world: Wo
     type = world.type()
     ended: list[bool] = []
 
-    def work(queue: Queue) -> int:
+    def work(queue: VerbQueue) -> int:
         done = 0
         while not ended:
             if job := queue.claim_next_job("test"):
@@ -90,8 +90,8 @@ FIRST_CALLS = {
     "release_job": "select release_job(%(id)s, %(lease_token)s)",
     "settle_jobs": "select settle_jobs(jsonb_build_array(jsonb_build_object('job_id', %(id)s::uuid, 'lease_token', "
     "%(lease_token)s::uuid, 'status', 'done')))",
-    "settle_and_claim": "select settle_and_claim(jsonb_build_array(jsonb_build_object('job_id', %(id)s::uuid, "
-    "'lease_token', %(lease_token)s::uuid, 'status', 'done')), 'test', 'old', 1, 60)",
+    "settle_and_claim": "select settle_and_claim(array[%(id)s::uuid], array[%(lease_token)s::uuid], null, null, "
+    "'test', 'old', 1, 60)",
 }
 FIRST_CLAIMS = (
     "claim_next_job('test', 'old')",

@@ -54,8 +54,7 @@ SCRIPTS = {
     "heartbeat": Script("select heartbeat_job('$expired', '$expired_token')", ("TWLSE",)),
     "settle too late": Script("select id from complete_job('$expired', '$expired_token')", ("TWLSE",)),
     "settle and claim": Script(
-        "select settled, claimed from settle_and_claim(jsonb_build_array(jsonb_build_object("
-        "'job_id', '$running', 'lease_token', '$token', 'status', 'done')), 'test', 'w', 2)"
+        "select * from settle_and_claim(array['$running'::uuid], array['$token'::uuid], null, null, 'test', 'w', 2)"
     ),
     "reap": Script("select maintain()"),
     "enqueue": Script("select id from enqueue_job('$tenant', 'greet_person')"),

@@ -8,8 +8,8 @@ import pytest
 
 from tests.world import World
 from tests.world.crowd import claim_all, claim_in_batches, claim_one_by_one, enqueue, fill_by_hand, shares, with_workers
+from tests.world.verb_queue import VerbQueue, settled_and_claimed
 from tickwork.jobs.rows import ClaimedJob
-from tickwork.queue import Queue
 
 Claims = Callable[[World, int], list[ClaimedJob]]
 HOW = pytest.mark.parametrize("claim", [claim_one_by_one, claim_in_batches])
@@ -19,7 +19,7 @@ def settle_and_claim(world: World, claims: int) -> list[ClaimedJob]:
     jobs: list[ClaimedJob] = []
     while len(jobs) < claims:
         done = [{"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"} for job in jobs[-1:]]
-        jobs += world.queue.settle_and_claim(done, "test")[1]
+        jobs += settled_and_claimed(world.queue, done, "test")[1]
     return jobs
 
 
@@ -275,7 +275,7 @@ def test_concurrent_claims_lose_nothing_and_share_alike(world: World) -> None:
     for tenant in tenants:
         enqueue(world, tenant, 150)
 
-    def drain(queue: Queue) -> list[ClaimedJob]:
+    def drain(queue: VerbQueue) -> list[ClaimedJob]:
         jobs = []
         while job := queue.claim_next_job("test"):
             jobs.append(job)

@@ -13,7 +13,6 @@ from tests.docs.pages import ROOT
 from tests.world import World
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.logs import LABELS, OURS
-from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 
@@ -55,9 +54,9 @@ def written() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("batch_size", [1, 10])
+@pytest.mark.parametrize(("concurrency", "log_each_job"), [(1, False), (10, False), (100, True)])
 def test_the_lines_of_a_job_have_the_labels_and_fields_of_the_page(
-    world: World, capsys: pytest.CaptureFixture[str], batch_size: int
+    world: World, capsys: pytest.CaptureFixture[str], concurrency: int, log_each_job: bool
 ) -> None:
     world.job(correlation_id="order-1", run_at="2020-01-01")
 
@@ -65,10 +64,7 @@ def test_the_lines_of_a_job_have_the_labels_and_fields_of_the_page(
         tools.log("greet")
 
     handlers: Handlers = {"greet_person": Handler(Nobody, handle)}
-    if batch_size > 1:
-        work_many(world.queue, "test", handlers, Deadline(60, 10), batch_size, log_each_job=True)
-    else:
-        work(world.queue, "test", handlers, Deadline(60, 10))
+    work(world.queue, "test", handlers, Deadline(60, 10), None, concurrency, log_each_job)
 
     lines = {line["message"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
     settle = lines["settle"]
@@ -81,12 +77,13 @@ def test_the_lines_of_a_job_have_the_labels_and_fields_of_the_page(
     assert settle["wait_ms"] > 10**11
 
 
-def test_a_batch_has_no_line_for_a_job_that_is_done_unless_somebody_wants_it(
+def test_small_jobs_that_are_done_have_no_line_of_their_own_unless_somebody_wants_it(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.job(correlation_id=str(uuid4()))
 
-    work_many(world.queue, "test", {"greet_person": Handler(Nobody, lambda *_: None)}, Deadline(60, 10), 10)
+    handlers: Handlers = {"greet_person": Handler(Nobody, lambda *_: None)}
+    work(world.queue, "test", handlers, Deadline(60, 10), concurrency=100)
 
     verbs = [json.loads(line)["message"] for line in capsys.readouterr().out.splitlines()]
     assert verbs == ["claim_jobs", "settle_jobs"]

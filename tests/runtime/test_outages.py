@@ -19,7 +19,6 @@ from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Report
 from tickwork.queue import Queue
 from tickwork.runtime import settle
-from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 from tickwork_local.postgres import Server
@@ -32,13 +31,15 @@ class Nothing(BaseModel):
 Work = Callable[[Queue, Handlers], Report]
 WAYS: dict[str, Work] = {
     "single": lambda queue, handlers: work(queue, "test", handlers, Deadline(600, 1000)),
-    "batch": lambda queue, handlers: work_many(queue, "test", handlers, Deadline(600, 1000), 10),
+    "many": lambda queue, handlers: work(queue, "test", handlers, Deadline(600, 1000), concurrency=10),
 }
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settle, "SETTLE_AGAIN_SECONDS", (0.01,) * 10)
+    # All handlers in one thread, however long they take.
+    monkeypatch.setattr("tickwork.runtime.work.HURRY_SECONDS", 3600)
 
 
 @pytest.fixture(scope="module", params=["direct", "pooled"])
@@ -131,7 +132,7 @@ def test_a_write_that_meets_a_deadlock_or_a_full_disk_costs_no_attempt(world: Wo
     assert (world.reload(job).status, len(tries)) == ("done", 2)
 
 
-def test_a_batch_gives_up_when_the_process_has_to_end_and_the_database_is_away(
+def test_many_jobs_are_given_up_when_the_process_has_to_end_and_the_database_is_away(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settle, "SETTLE_AGAIN_SECONDS", (3600,))
@@ -143,7 +144,7 @@ def test_a_batch_gives_up_when_the_process_has_to_end_and_the_database_is_away(
             take_away(world)
             deadline.stop()
 
-    report = work_many(world.queue, "test", handled_by(run), deadline, 20)
+    report = work(world.queue, "test", handled_by(run), deadline, concurrency=20)
 
     assert report.ended == {"lost": 20}
     assert {world.reload(job).status for job in jobs} == {"running"}

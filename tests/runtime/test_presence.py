@@ -12,7 +12,6 @@ from tests.world import World
 from tests.world.waiting import until
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.runtime import presence, watch
-from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.presence import Presence
 from tickwork.runtime.work import work
@@ -72,8 +71,7 @@ def test_an_invocation_that_takes_long_is_told_of_while_it_lasts(world: World, m
     assert told(world) == [("worker-1", 0)]
 
 
-@pytest.mark.parametrize("batch_size", [1, 10])
-def test_it_is_told_while_handlers_run(world: World, monkeypatch: pytest.MonkeyPatch, batch_size: int) -> None:
+def test_it_is_told_while_handlers_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "NOTE_SECONDS", 0.0)
     monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
     one = Presence(world.queue, "worker", ["test"], ["greet_person"])
@@ -81,16 +79,12 @@ def test_it_is_told_while_handlers_run(world: World, monkeypatch: pytest.MonkeyP
     world.job()
 
     def handle(payload: Nobody, tools: Tools) -> None:
-        until(lambda: told(world) == [("worker-1", 2 if batch_size > 1 and tools.job_id == first else 1)])
+        until(lambda: told(world) == [("worker-1", 1)])
         forget(world)
 
     handlers: Handlers = {"greet_person": Handler(Nobody, handle)}
-    first = world.value("select id from jobs order by created_at, id limit 1")
-    if batch_size > 1:
-        report = work_many(world.queue, "test", handlers, Deadline(60, 2), batch_size, one)
-    else:
-        with one.invoked():
-            report = work(world.queue, "test", handlers, Deadline(60, 2), one)
+    with one.invoked():
+        report = work(world.queue, "test", handlers, Deadline(60, 2), one)
 
     assert report.ended == {"done": 2}
 

@@ -18,7 +18,6 @@ from tickwork.jobs.handler import Handler, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.jobs.rows import FollowUp, Job
 from tickwork.jobs.steps import Event
-from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 
@@ -89,7 +88,7 @@ def test_a_step_that_is_stored_is_not_run_again(world: World, is_batch: bool) ->
     deadline = Deadline(float("inf"), 100)
 
     if is_batch:
-        ended = work_many(world.queue, "test", handlers, deadline, 4).ended
+        ended = work(world.queue, "test", handlers, deadline, concurrency=4).ended
     else:
         ended = work(world.queue, "test", handlers, deadline).ended
 

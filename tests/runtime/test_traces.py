@@ -14,7 +14,6 @@ from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done
 from tickwork.jobs.rows import FollowUp
 from tickwork.logs import LABELS
-from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 from tickwork.tools.outbound.http import LOOPBACK, Policy, request
@@ -28,17 +27,14 @@ class Nobody(BaseModel):
     pass
 
 
-def run(world: World, batch_size: int, handle: Any) -> None:
+def run(world: World, concurrency: int, handle: Any) -> None:
     handlers: Handlers = {"greet_person": Handler(Nobody, handle)}
-    if batch_size > 1:
-        work_many(world.queue, "test", handlers, Deadline(60, 10), batch_size)
-    else:
-        work(world.queue, "test", handlers, Deadline(60, 10))
+    work(world.queue, "test", handlers, Deadline(60, 10), concurrency=concurrency)
 
 
-@pytest.mark.parametrize("batch_size", [1, 10])
+@pytest.mark.parametrize("concurrency", [1, 10])
 def test_all_that_an_attempt_does_has_the_trace_of_its_job(
-    world: World, batch_size: int, capsys: pytest.CaptureFixture[str]
+    world: World, concurrency: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     traced, untraced = world.job(traceparent=GIVEN), world.job()
     later = world.type("greet_later")
@@ -50,7 +46,7 @@ def test_all_that_an_attempt_does_has_the_trace_of_its_job(
         return Done(follow_ups=[FollowUp(type=later)])
 
     with hostile_server(answer(b"")) as server:
-        run(world, batch_size, handle)
+        run(world, concurrency, handle)
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     for job, trace_id, flags in ((traced, "ab" * 16, "00"), (untraced, untraced.id.hex, "01")):

@@ -30,10 +30,9 @@ from tickwork.jobs.rows import FollowUp, Job
 from tickwork.queue import Queue
 from tickwork.runtime import lease, settle, watch
 from tickwork.runtime.attempt import Attempt
-from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.run import run as run_attempt
-from tickwork.runtime.settle import settle_outcome
+from tickwork.runtime.settle import settle_alone
 from tickwork.runtime.work import work
 from tickwork.runtime.worker_thread import WorkerThread
 from tickwork.tools.outbound.errors import Blocked
@@ -298,11 +297,9 @@ def test_a_type_without_a_handler_is_left_to_those_who_have_one(world: World) ->
 
 def test_a_job_claimed_by_whoever_names_no_types_fails_without_a_handler_and_says_so(world: World) -> None:
     world.job()
-    attempt = Attempt(world.queue, world.claim())
+    attempt = Attempt(world.queue, world.worked_job())
 
-    run_attempt(attempt, {}, Deadline(60, 1))
-
-    assert attempt.outcome() == Failed(
+    assert run_attempt(attempt, {}) == Failed(
         "UNKNOWN_TYPE", "The function of the family 'test' has no handler for the type 'greet_person'", retryable=False
     )
 
@@ -414,7 +411,7 @@ def test_a_heartbeat_is_due_as_set_and_never_later_than_half_of_the_lease(
     assert held.beat_is_due(has_news=False)
 
 
-@pytest.mark.parametrize("work_all", [work, partial(work_many, batch_size=10)], ids=["one", "many"])
+@pytest.mark.parametrize("work_all", [work, partial(work, concurrency=10)], ids=["one", "many"])
 def test_every_claim_is_for_the_lease_that_is_set(world: World, work_all: Callable[..., Any]) -> None:
     jobs = [world.job(world.type("short", lease_seconds=10))]
     jobs += [world.job("short") for _ in range(25)]
@@ -537,21 +534,21 @@ def test_a_thread_that_was_left_behind_settles_and_claims_no_more(world: World) 
 
 def test_an_attempt_that_was_left_is_not_its_handlers_to_settle(world: World) -> None:
     world.job()
-    trial = Attempt(world.queue, world.claim())
+    trial = Attempt(world.queue, world.worked_job())
 
     def run(person: Person, tools: Tools) -> Greeting:
         assert trial.abandon()
         return Greeting(text="too late")
 
-    assert not run_attempt(trial, handlers(run), Deadline(60, 1))
+    assert not trial.finish(run_attempt(trial, handlers(run)))
     assert trial.outcome() == Lost()
 
 
 def test_an_attempt_whose_handler_has_returned_is_not_left(world: World) -> None:
     world.job()
-    trial = Attempt(world.queue, world.claim())
+    trial = Attempt(world.queue, world.worked_job())
 
-    assert run_attempt(trial, handlers(greet), Deadline(60, 1))
+    assert trial.finish(run_attempt(trial, handlers(greet)))
     assert not trial.abandon()
     assert trial.outcome() == Done(Greeting(text="Hello Ada"))
 
@@ -753,14 +750,14 @@ def test_a_statement_ends_although_the_request_to_cancel_it_came_too_early(
 
 
 def test_writes_that_were_broken_off_do_not_settle_the_job(world: World) -> None:
-    job = world.running_job()
-    attempt = Attempt(world.queue, job)
+    job = world.job()
+    attempt = Attempt(world.queue, world.worked_job())
 
     def be_abandoned(connection: Connection) -> None:
         attempt.lease.give_up()
         raise RuntimeError("broken off")
 
-    settled = settle_outcome(attempt, Done(writes=[be_abandoned]), Deadline(60, 1))
+    settled = settle_alone(attempt, Done(writes=[be_abandoned]), Deadline(60, 1))
 
     assert settled[1] == "lost"
     assert world.reload(job).status == "running"

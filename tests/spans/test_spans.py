@@ -17,9 +17,9 @@ from tests.servers.otlp import Collector, running_collector
 from tests.world import World
 from tests.world.waiting import PATIENCE, until
 from tickwork import spans
-from tickwork.jobs.handler import Handler
-from tickwork.runtime.batch import work_many
+from tickwork.jobs.handler import Handler, Handlers
 from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.work import work
 from tickwork.spans.recorder import JobIds, recorder_of
 
 GIVEN = f"00-{'ab' * 16}-{'cd' * 8}-01"
@@ -122,16 +122,15 @@ def test_jobs_get_done_whatever_the_collector_does(
     collector.is_free.set()
 
 
-def test_jobs_of_a_batch_are_sent_and_settled_under_one_span_each(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_jobs_are_sent_and_settled_under_one_span_each(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     exporter, provider = InMemorySpanExporter(), TracerProvider(id_generator=JobIds())
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(spans, "find_recorder", lambda: recorder_of(provider))
     tenant, type = world.tenant(), world.type()
 
     world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": type}] * 3)
-    report = work_many(world.queue, "test", {type: Handler(Nobody, lambda payload, tools: None)}, Deadline(60, 10), 100)
+    handlers: Handlers = {type: Handler(Nobody, lambda payload, tools: None)}
+    report = work(world.queue, "test", handlers, Deadline(60, 10), concurrency=100)
 
     assert report.ended == {"done": 3}
     found = {span.name: span for span in exporter.get_finished_spans()}

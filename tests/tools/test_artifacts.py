@@ -192,8 +192,8 @@ def test_a_vault_that_cannot_be_reached_costs_no_file_its_row(shop: Shop, monkey
 
 def test_a_failed_attempt_leaves_nothing_that_is_not_removed_with_the_job(shop: Shop) -> None:
     """The file was written, and then the attempt was lost."""
-    job = shop.world.running_job(type=shop.type, tenant=shop.tenant, payload={"text": "a"})
-    attempt = Attempt(shop.world.queue, job)
+    job = shop.world.job(shop.type, shop.tenant, payload={"text": "a"})
+    attempt = Attempt(shop.world.queue, shop.world.worked_job())
     store(attempt.tools, "half.bin", "application/octet-stream", [b"abc"])
 
     shop.world.run("delete from jobs where id = %s", job.id)

@@ -9,10 +9,11 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
+from tests.world.verb_queue import VerbQueue
 from tickwork.client import Tickwork
 from tickwork.database.connection import Connection, Database
 from tickwork.jobs.rows import ClaimedJob, Job, JobFields
-from tickwork.queue import Queue
+from tickwork.jobs.worked_job import WorkedJob
 from tickwork.testing.fixture import connected
 
 
@@ -27,8 +28,8 @@ class World:
     def __enter__(self) -> Self:
         self.admin = self.connect()
         self.service = Tickwork(self._database(self.url))
-        self.queue = Queue(self._database(self.worker_url), "worker-1")
-        self.other_queue = Queue(self._database(self.worker_url), "worker-2")
+        self.queue = VerbQueue(self._database(self.worker_url), "worker-1")
+        self.other_queue = VerbQueue(self._database(self.worker_url), "worker-2")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -75,6 +76,11 @@ class World:
     def claim(self, family: str = "test", lease_seconds: int | None = None) -> ClaimedJob:
         job = self.queue.claim_next_job(family, lease_seconds)
         assert job is not None
+        return job
+
+    def worked_job(self, lease_seconds: int | None = None) -> WorkedJob:
+        """As the runtime claims it."""
+        (job,) = self.queue.settle_and_claim([], [], family="test", max_jobs=1, lease_seconds=lease_seconds)[1]
         return job
 
     def running_job(self, **arguments: Any) -> ClaimedJob:

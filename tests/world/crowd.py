@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from tests.world import World
+from tests.world.verb_queue import VerbQueue
 from tests.world.waiting import until
 from tickwork.database.connection import Connection, Database
 from tickwork.jobs.rows import ClaimedJob
-from tickwork.queue import Queue
 
 T = TypeVar("T")
 # When the queue looks at something again.
@@ -70,12 +70,12 @@ def shares(jobs: Iterable[ClaimedJob]) -> Counter[UUID]:
     return Counter(job.tenant_id for job in jobs)
 
 
-def with_workers(world: World, workers: int, work: Callable[[Queue], T]) -> list[T]:
+def with_workers(world: World, workers: int, work: Callable[[VerbQueue], T]) -> list[T]:
     """What each of so many workers answers, all at work at the same time and each on a connection of its own."""
 
     def run(number: int) -> T:
         with closing(Database(world.worker_url)) as database:
-            return work(Queue(database, f"worker-{number}"))
+            return work(VerbQueue(database, f"worker-{number}"))
 
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(run, range(workers)))

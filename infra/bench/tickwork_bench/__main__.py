@@ -35,12 +35,14 @@ from tickwork_bench.report import save, show
 from tickwork_bench.schedules import SCHEDULES
 from tickwork_bench.search import SEARCH_TIME
 from tickwork_bench.wake_ups import WAKE_UPS
+from tickwork_bench.worker_python import WORKER_PYTHON
 from tickwork_local.stack import stopped_by_signals
 
 MEASUREMENTS = (
     DRAIN,
     ENQUEUE,
     CORE,
+    WORKER_PYTHON,
     HELD_SNAPSHOT,
     LATENCY,
     WAKE_UPS,
@@ -68,7 +70,7 @@ def main() -> None:
     console = Console()
     if options.list:
         for each in MEASUREMENTS:
-            console.print(f"{each.name:12} {each.about}")
+            console.print(f"{each.name:13} {each.about}")
         return
     chosen = [each for each in MEASUREMENTS if options.only is None or each.name in options.only]
     options.folder.mkdir(parents=True, exist_ok=True)

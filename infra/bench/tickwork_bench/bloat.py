@@ -5,9 +5,9 @@ from itertools import cycle
 
 import psycopg
 
-from tickwork.jobs.rows import ClaimedJob
+from tickwork.jobs.worked_job import WorkedJob
 from tickwork.queue import Queue
-from tickwork_bench.contenders.tickwork import FAMILY, LEASE_SECONDS, add, as_worker, done, prepare, queue_at
+from tickwork_bench.contenders.tickwork import add, as_worker, prepare, queue_at, settled_and_claimed
 from tickwork_bench.measure import Bench, Figure, Measurement, Result, Target
 
 TENANTS = 20
@@ -51,9 +51,9 @@ def run(bench: Bench) -> Result:
 
 
 def complete_all(queue: Queue) -> None:
-    held: list[ClaimedJob] = []
+    held: list[WorkedJob] = []
     for max_jobs in cycle(BATCH_SIZES):
-        _, held = queue.settle_and_claim([done(job) for job in held], FAMILY, max_jobs, LEASE_SECONDS)
+        held = settled_and_claimed(queue, held, max_jobs)
         if not held:
             return
 

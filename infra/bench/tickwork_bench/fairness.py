@@ -1,5 +1,6 @@
 """How long each tenant waits, counted in claims, when one of them came first with far more jobs than the others."""
 
+import json
 from collections.abc import Mapping, Sequence
 from statistics import median
 
@@ -49,8 +50,9 @@ def claimed_one_by_one(url: str) -> list[int]:
     order: list[int] = []
     held: list[dict[str, str]] = []
     queue = queue_at(url)
-    while job := queue.claim_next_job(FAMILY):
-        order.append(job.payload["number"])
+    while jobs := queue.settle_and_claim([], [], family=FAMILY, max_jobs=1)[1]:
+        job = jobs[0]
+        order.append(json.loads(job.payload)["number"])
         held.append(done(job))
         if len(held) == 100:
             queue.settle_jobs(held)

@@ -2,8 +2,8 @@
 
 import psycopg
 
-from tickwork.jobs.rows import ClaimedJob
-from tickwork_bench.contenders.tickwork import FAMILY, LEASE_SECONDS, TYPE, as_worker, done, prepare, queue_at
+from tickwork.jobs.worked_job import WorkedJob
+from tickwork_bench.contenders.tickwork import TYPE, as_worker, prepare, queue_at, settled_and_claimed
 from tickwork_bench.measure import Bench, Figure, Measurement, Result, seconds_of
 
 TENANTS = 100
@@ -53,11 +53,11 @@ def lateness(bench: Bench, schedules: int) -> list[float]:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(FILL, [TYPE, schedules, AHEAD_SECONDS])
         queue = queue_at(as_worker(url))
-        finished, held = 0, list[ClaimedJob]()
+        finished, held = 0, list[WorkedJob]()
         while finished < schedules:
             bench.say(f"{finished:,} of {schedules:,} jobs of schedules")
             finished += len(held)
-            _, held = queue.settle_and_claim([done(job) for job in held], FAMILY, BATCH, LEASE_SECONDS)
+            held = settled_and_claimed(queue, held, BATCH)
         queue.database.close()
         with psycopg.connect(url) as connection:
             (row,) = connection.execute(LATENESS).fetchall()

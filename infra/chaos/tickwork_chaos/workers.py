@@ -95,12 +95,12 @@ class Crew:
         self.workers: list[Worker] = []
         plan = [
             ("single", direct_url, worker("storm")),
-            ("batch", direct_url, worker("storm", "--batch=20")),
-            ("large-batch", direct_url, worker("storm", "--batch=100")),
+            ("many", direct_url, worker("storm", "--concurrency=20")),
+            ("very-many", direct_url, worker("storm", "--concurrency=100")),
             ("concurrent", direct_url, worker("storm", "gust", "--concurrency=8")),
             ("pooled-concurrent", pooled_url, worker("gust", "storm", "--concurrency=4")),
-            ("pooled-batch", pooled_url, worker("storm", "--batch=20")),
-            ("pooled-gust-batch", pooled_url, worker("gust", "--batch=20")),
+            ("pooled-many", pooled_url, worker("storm", "--concurrency=20")),
+            ("pooled-gust-many", pooled_url, worker("gust", "--concurrency=20")),
             ("function", direct_url, function("storm", ports[0])),
             ("pooled-gust-function", pooled_url, function("gust", ports[1])),
         ]

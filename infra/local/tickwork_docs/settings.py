@@ -79,7 +79,8 @@ MEANINGS = {
         "this setting, after a third",
         "worker_id": "the name of the worker, for people to read in `jobs.worker_id` and logs. By default made of the "
         "revision or host, the process and a random part, which tells instances apart",
-        "log_each_job": "a worker with `--batch` writes a [line](logs.md) `settle` for each job, also if it is done",
+        "log_each_job": "a worker whose `--concurrency` is above 20 writes the [lines](logs.md) `claim` and `settle` "
+        "of each job, too",
     },
     "RabbitMQ": {
         "amqp_url": "a broker that wakes workers at once, `amqps://user:password@broker.example/vhost`: for workers "

@@ -19,7 +19,7 @@ from tickwork.families.command.allowlist import Command, read_commands
 from tickwork.families.command.run_command import Result, argv_of, handler_of
 from tickwork.jobs.handler import Tools
 from tickwork.jobs.payload_schema import payload_schema_of, result_schema_of
-from tickwork.jobs.rows import ClaimedJob
+from tickwork.jobs.worked_job import WorkedJob
 
 FAMILY = "command"
 
@@ -167,21 +167,22 @@ def validated(command: Command, payload: dict[str, Any]) -> Any:
         raise InvalidRequest(f"PAYLOAD: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
 
 
-def pretended_job(key: str, command: Command, payload: dict[str, Any], tenant: UUID) -> ClaimedJob:
-    return ClaimedJob(
-        id=uuid4(),
-        tenant_id=tenant,
+def pretended_job(key: str, command: Command, payload: dict[str, Any], tenant: UUID) -> WorkedJob:
+    return WorkedJob(
+        id=str(uuid4()),
+        tenant_id=str(tenant),
         type=key,
         family=FAMILY,
         lane=None,
-        payload=payload,
+        payload=json.dumps(payload),
         attempts=1,
         max_attempts=command.max_attempts,
         lease_seconds=None,
         timeout_seconds=command.timeout_seconds,
-        worker_id=None,
         correlation_id=None,
-        lease_token=uuid4(),
+        lease_token=str(uuid4()),
+        trace=None,
+        wait_ms=None,
     )
 
 

@@ -30,10 +30,10 @@ def worker(
         typer.Argument(help="One or more, of the project or built in, such as extract.", metavar="FAMILY..."),
     ],
     concurrency: Annotated[
-        int, typer.Option(min=1, max=200, help="How many handlers to run at a time, each in a thread of its own.")
-    ] = 1,
-    batch: Annotated[
-        int, typer.Option(min=1, max=1000, help="How many jobs to claim at a time: many if they are small.")
+        int,
+        typer.Option(
+            min=1, max=200, help="How many jobs to hold and handlers to run at a time: many if they are small."
+        ),
     ] = 1,
     health_port: Annotated[
         int | None,
@@ -46,9 +46,6 @@ def worker(
     from tickwork.worker import Worker
     from tickwork_local.stack import find_stack, own_outbound, own_secret_key
 
-    if batch > 1 and (concurrency > 1 or len(families) > 1):
-        hint = "Run several workers instead: for small jobs, one thread of a process is as fast as many."
-        raise InvalidRequest("--batch: is for one family, without --concurrency", hint=hint)
     # The function reads it too, when its handlers are loaded.
     os.environ["TICKWORK_DATABASE_URL"] = connect.chosen_url(database_url, is_worker=True)
     if stack := find_stack(connect.stack_home()):
@@ -59,7 +56,7 @@ def worker(
     settings = load_settings()
     handlers = {family: handlers_of(family, functions) for family in families}
     name = " ".join(handlers)
-    # One connection for each thread that may settle or claim, and one for heartbeats, so that none waits for another.
+    # Handlers with writes settle their own jobs, beside those that are settled together, and heartbeats wait for none.
     database = Database(settings.database_url, f"tickwork {name} worker", MAX_SILENCE_SECONDS, concurrency + 1)
     one = Worker(
         queue_for(name.replace(" ", "+"), database, settings),
@@ -67,7 +64,6 @@ def worker(
         settings.database_url,
         settings.grace_seconds,
         concurrency,
-        batch,
         settings.poll_seconds,
         settings.log_each_job,
         broker_of(settings),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tickwork import traces
 from tickwork.errors import JobError, LeaseLost, NotYet, Permanent, Retryable, Unavailable
 from tickwork.jobs.handler import Tools
 from tickwork.jobs.outcomes import Failed, Json, Lost, Outcome, Released
-from tickwork.logs import bind, exception_text, log_exception, text_of
+from tickwork.logs import LABELS, Labels, bind, exception_text, log_exception, members, text_of, trace_members
 from tickwork.queue import Queue
 from tickwork.runtime import recorded
 from tickwork.runtime.lease import Lease
@@ -19,32 +20,40 @@ from tickwork.traces import Trace, trace_of_job
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
-    from tickwork.jobs.rows import ClaimedJob
+    from tickwork.jobs.worked_job import WorkedJob
 
 
-class Attempt:
-    def __init__(self, queue: Queue, job: ClaimedJob) -> None:
+# Held while an attempt ends: its handler's thread and the one that abandons it may come at the same moment.
+ENDING = threading.Lock()
+
+
+class Attempt(Labels):
+    """Its log lines have it as their labels."""
+
+    # What most attempts never have of their own.
+    _trace: Trace | None = None
+    _span: Span | None = None
+    _interruption: Outcome | None = None
+    _abandon_at = float("inf")
+    _sent_progress: tuple[float, str | None] | None = None
+    _told_progress: tuple[float, str | None] | None = None
+    _outcome: Outcome | None = None
+    _ended_at: float | None = None
+    # Whether its handler has returned, and what that wants written is being written.
+    is_writing = False
+    # How it ended, in the words of the report, once that is in the database; `lost` if somebody else has the job.
+    ending: str | None = None
+
+    def __init__(self, queue: Queue, job: WorkedJob) -> None:
         self.job = job
         self.queue = queue
         self.lease = Lease(queue, job)
         self.tools = Tools(job, self.lease.transaction)
-        # How it ended, in the words of the report, once that is in the database; `lost` if somebody else has the job.
-        self.ending: str | None = None
-        # Whether its handler has returned, and what that wants written is being written.
-        self.is_writing = False
-        self._outcome: Outcome | None = None
-        self._first_to_finish = threading.Lock()
-        self._interruption: Outcome | None = None
-        self._abandon_at = float("inf")
-        self._sent_progress: tuple[float, str | None] | None = None
-        self._told_progress: tuple[float, str | None] | None = None
-        self._trace: Trace | None = None
-        self._span: Span | None = None
-        self._ended_at: float | None = None
 
     def trace(self) -> Trace:
         """Its place in the trace of the job: what its log lines and outgoing requests say."""
-        self._trace = self._trace or trace_of_job(self.job.id, self.job.trace)
+        if self._trace is None:
+            self._trace = trace_of_job(self.job.id, self.job.trace)
         return self._trace
 
     def enter(self) -> None:
@@ -52,23 +61,20 @@ class Attempt:
         self._span = recorded.started_span(self.job)
         if self._span:
             self._trace = recorded.trace_of(self._span)
-        bind(self.labels)
+        bind(self)
         traces.enter(self.trace)
 
-    def labels(self) -> dict[str, object]:
+    def text(self) -> str:
         """What every log line says of it."""
-        trace = self.trace()
-        return {
-            "job_id": self.job.id,
-            "tenant_id": self.job.tenant_id,
-            "family": self.job.family,
-            "type": self.job.type,
-            "attempt": self.job.attempts,
-            "worker_id": self.job.worker_id,
-            "correlation_id": self.job.correlation_id,
-            "trace_id": trace.trace_id,
-            "span_id": trace.span_id,
-        }
+        if self._text is None:
+            job, trace = self.job, self.trace()
+            same = same_labels(job.family, job.type, self.queue.worker_id, job.correlation_id)
+            self._text = (
+                f'"{LABELS}": {{"job_id": "{job.id}", "tenant_id": "{job.tenant_id}", "attempt": "{job.attempts}", '
+                f'"trace_id": "{trace.trace_id}", "span_id": "{trace.span_id}", {same}}}, {trace_members(trace)}'
+            )
+            self.has_trace = True
+        return self._text
 
     def interrupt(self, outcome: Outcome, patience: float) -> None:
         """Ask the handler to stop, and decide how the attempt ends if it does, or does not in time."""
@@ -101,10 +107,10 @@ class Attempt:
 
     def finish(self, outcome: Outcome, ending: str | None = None) -> bool:
         """Keep how it ended, and whether that is in the database already; false if it has ended before."""
-        # The handler's thread and the one that abandons it may come at the same moment.
-        if not self._first_to_finish.acquire(blocking=False):
-            return False
-        self._outcome = outcome
+        with ENDING:
+            if self._outcome is not None:
+                return False
+            self._outcome = outcome
         self.ending = ending
         self._ended_at = time.monotonic()
         if self._span:
@@ -121,9 +127,6 @@ class Attempt:
         if self._ended_at is None or self.tools.began_at is None:
             return None
         return round((self._ended_at - self.tools.began_at) * 1000)
-
-    def is_finished(self) -> bool:
-        return self._outcome is not None
 
     def outcome(self) -> Outcome:
         """How it ended."""
@@ -143,6 +146,13 @@ class Attempt:
         """The queue has received it."""
         self.lease.note_beat()
         self._sent_progress = self._told_progress
+
+
+@lru_cache(256)
+def same_labels(family: str, type: str, worker_id: str, correlation_id: str | None) -> str:
+    """Those that many attempts have in common."""
+    labels = {"family": family, "type": type, "worker_id": worker_id, "correlation_id": correlation_id}
+    return members(labels)
 
 
 def outcome_of(error: BaseException) -> Outcome:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tickwork import traces
 from tickwork.database.breakable import Breakable
@@ -14,10 +14,7 @@ from tickwork.database.connection import Connection
 from tickwork.errors import LeaseLost, QueueError
 from tickwork.jobs.outcomes import Json
 from tickwork.logs import log
-from tickwork.queue import Queue, lease_of
-
-if TYPE_CHECKING:
-    from tickwork.jobs.rows import ClaimedJob
+from tickwork.queue import Leased, Queue, lease_of
 
 # How many heartbeats there are to a lease: one that gets lost does no harm.
 BEATS_PER_LEASE = 3
@@ -32,15 +29,16 @@ class Lease:
     """It refers neither to the attempt nor to its tools: such a cycle would be left to the garbage collector, which
     would take a fifth of the time of small jobs."""
 
-    def __init__(self, queue: Queue, job: ClaimedJob) -> None:
+    # The transactions that are open under it. Neither a list nor a lock of its own: the garbage collector would run
+    # half as often again.
+    _open: tuple[Breakable, ...] = ()
+    is_given_up = False
+
+    def __init__(self, queue: Queue, job: Leased) -> None:
         self.queue = queue
         self.job = job
         self._seconds = job.lease_seconds or 60
         self._last_beat = self._leased_at = time.monotonic()
-        # The transactions that are open under it. Neither a list nor a lock of its own: the garbage collector would run
-        # half as often again.
-        self._open: tuple[Breakable, ...] = ()
-        self.is_given_up = False
 
     def beat_is_due(self, has_news: bool) -> bool:
         passed = time.monotonic() - self._last_beat

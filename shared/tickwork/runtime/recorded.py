@@ -13,7 +13,7 @@ from tickwork.logs import log
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
-    from tickwork.jobs.rows import ClaimedJob
+    from tickwork.jobs.worked_job import WorkedJob
     from tickwork.runtime.attempt import Attempt
     from tickwork.spans.recorder import Recorder
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_SPAN = nullcontext()
 
 
-def started_span(job: ClaimedJob) -> Span | None:
+def started_span(job: WorkedJob) -> Span | None:
     """The span of an attempt that starts in this context: in the trace of its job, linked to what led here."""
     recorder = spans.find_recorder()
     if recorder is None:
@@ -33,7 +33,7 @@ def started_span(job: ClaimedJob) -> Span | None:
         created = continued or traces.parsed((job.trace or "").removeprefix(traces.LINK))
         invocation = traces.current()
         links = [each for each in (created, invocation) if each]
-        span = recorder.start("process", job.type, attributes_of(job), continued, links, job.id.hex)
+        span = recorder.start("process", job.type, attributes_of(job), continued, links, job.id.replace("-", ""))
         make_current(span)
         return span
     return None
@@ -84,15 +84,15 @@ def settling_span(recorder: Recorder, attempts: Sequence[Attempt]) -> Iterator[N
             span.end()
 
 
-def attributes_of(job: ClaimedJob) -> dict[str, str | int | None]:
+def attributes_of(job: WorkedJob) -> dict[str, str | int | None]:
     return {
         "messaging.destination.name": job.family,
-        "messaging.message.id": str(job.id),
+        "messaging.message.id": job.id,
         "messaging.message.conversation_id": job.correlation_id,
         "tickwork.job.type": job.type,
         "tickwork.job.attempt": job.attempts,
         "tickwork.job.lane": job.lane,
-        "tickwork.tenant.id": str(job.tenant_id),
+        "tickwork.tenant.id": job.tenant_id,
     }
 
 

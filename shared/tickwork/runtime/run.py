@@ -1,7 +1,8 @@
-"""Runs the handler of a job, and writes what it wants written."""
+"""Runs the handler of a job."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from tickwork.errors import Interrupted, NotYet, Retryable, UnknownType
@@ -10,31 +11,18 @@ from tickwork.jobs.outcomes import Done, Failed, Outcome
 from tickwork.logs import text_of
 from tickwork.runtime.artifacts import whole_payload, with_small_result
 from tickwork.runtime.attempt import Attempt, outcome_of
-from tickwork.runtime.deadline import Deadline
-from tickwork.runtime.settle import log_ending, settle_outcome
 
 if TYPE_CHECKING:
-    from tickwork.jobs.rows import ClaimedJob
+    from tickwork.jobs.worked_job import WorkedJob
 
 
-def run(attempt: Attempt, handlers: Handlers, deadline: Deadline) -> bool:
-    """Run the handler, here and now, and keep how it ended; false if it was abandoned meanwhile.
+# What Postgres writes has no spaces around it, which `loads` would look for.
+DECODER = json.JSONDecoder()
 
-    What it wants written is written here as well, in the transaction that settles the job: that may take as long as the
-    handler, so it can be abandoned in the same way, and does not keep other jobs of a batch waiting.
-    """
+
+def run(attempt: Attempt, handlers: Handlers) -> Outcome:
+    """Run the handler, here and now; returns how it ended. What it wants written is not written yet."""
     attempt.tools.start_clock()
-    outcome = outcome_of_handler(attempt, handlers)
-    if not isinstance(outcome, Done) or not outcome.writes:
-        return attempt.finish(outcome)
-    attempt.is_writing = True
-    if not attempt.finish(*settle_outcome(attempt, outcome, deadline)):
-        return False
-    log_ending(attempt)
-    return True
-
-
-def outcome_of_handler(attempt: Attempt, handlers: Handlers) -> Outcome:
     try:
         return run_handler(attempt.job, handlers, attempt.tools)
     except Interrupted as error:
@@ -45,8 +33,11 @@ def outcome_of_handler(attempt: Attempt, handlers: Handlers) -> Outcome:
         return outcome_of(error)
 
 
-def run_handler(job: ClaimedJob, handlers: Handlers, tools: Tools) -> Done:
+def run_handler(job: WorkedJob, handlers: Handlers, tools: Tools) -> Done:
     handler = handlers.get(job.type)
     if handler is None:
         raise UnknownType(f"The function of the family {job.family!r} has no handler for the type {job.type!r}")
-    return with_small_result(handler(whole_payload(job.payload, tools), tools), job.type, tools)
+    payload, _ = DECODER.raw_decode(job.payload)
+    if "artifact_ref" in job.payload:
+        payload = whole_payload(payload, tools)
+    return with_small_result(handler(payload, tools), job.type, tools)

@@ -1,108 +1,138 @@
-"""Writes the outcome of an attempt: alone, with what its handler wants written, or with the claim of the next job."""
+"""Writes how attempts ended: many in one statement that claims the next jobs too, or one with its handler's writes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, assert_never
 
+import psycopg
 from psycopg.rows import DictRow
 
 from tickwork.database.connection import Connection
-from tickwork.errors import InvalidRequest, LeaseLost, QueueError, QueueFull, Unavailable
-from tickwork.jobs.outcomes import Done, Failed, Json, Lost, Outcome, Released
-from tickwork.logs import log, log_exception, presentable, text_of
-from tickwork.queue import SettleAndClaim, lease_of, perform
+from tickwork.database.json_text import as_stored
+from tickwork.errors import InvalidRequest, LeaseLost, QueueFull, Unavailable, WriteFailed
+from tickwork.jobs.outcomes import Done, Failed, Json, Lost, Outcome, Released, Write
+from tickwork.logs import log, presentable, text_of
+from tickwork.queue import Queue, lease_of
 from tickwork.runtime.attempt import Attempt, outcome_of
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.lease import bounded_delay
 from tickwork.runtime.recorded import settling
 
 if TYPE_CHECKING:
-    from tickwork.jobs.rows import ClaimedJob
+    from tickwork.jobs.worked_job import WorkedJob
 
 # When to try again to reach the database with an outcome: for as long as a restart of the server may take.
 SETTLE_AGAIN_SECONDS = (0.2, 1.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0)
 
 
-def settle_and_claim(attempt: Attempt, family: str, types: Iterable[str]) -> ClaimedJob | None:
-    """Settle the job and claim the next one of this family and these types, if one is due, in one statement.
+class Claim(NamedTuple):
+    """What to claim when something is settled."""
 
-    If that fails, the job is not settled.
+    family: str | None
+    types: Iterable[str] | None
+    max_jobs: int
+
+
+NOTHING = Claim(None, None, 0)
+
+
+def settle(
+    attempts: Sequence[Attempt], queue: Queue, deadline: Deadline, claim: Claim = NOTHING
+) -> list[WorkedJob] | None:
+    """Write how they ended, and claim the next jobs, in one statement; each attempt keeps what became of it.
+
+    If that fails, they are settled without a claim, which returns None: it may have taken place.
     """
-    try:
-        request = SettleAndClaim([encoded_outcome(attempt, attempt.outcome())])
-        with settling([attempt]):
-            request.send(attempt.queue, family, max_jobs=1, types=types)
-    except Exception as error:
-        # What is wrong is found out, and said, when it is settled alone.
-        log("miss_settle", "WARNING", reason=text_of(error))
-        return None
-    (status,) = request.statuses()
-    attempt.note_settled(attempt.outcome(), ending_of(attempt.outcome(), status))
-    log_ending(attempt)
-    return next(iter(claimed_with(request)), None)
+    asked = claim
+    for pause in (*SETTLE_AGAIN_SECONDS, None):
+        try:
+            jobs = settle_together(attempts, queue, claim)
+            return jobs if claim is asked else None
+        except Unavailable as error:
+            log("miss_settle", "WARNING", reason=str(error))
+            claim = NOTHING
+            if pause is None or not deadline.pause(pause):
+                break
+        except Exception as error:
+            # One that is refused must not keep the others from being settled.
+            log("miss_settle", "WARNING", reason=text_of(error))
+            for attempt in attempts:
+                attempt.note_settled(*settle_alone(attempt, attempt.outcome(), deadline))
+            return None
+    # The leases expire, and somebody else gets the jobs.
+    for attempt in attempts:
+        attempt.note_settled(attempt.outcome(), "lost")
+    return None
 
 
-def claimed_with(request: SettleAndClaim) -> list[ClaimedJob]:
-    try:
-        return request.claimed()
-    except Exception as error:
-        # One job that cannot even be read must not keep the others from being settled.
-        log_exception("fail_to_claim", error)
-        return []
+def settle_together(attempts: Sequence[Attempt], queue: Queue, claim: Claim) -> list[WorkedJob]:
+    outcomes = [attempt.outcome() for attempt in attempts]
+    results = [result_of(outcome) for outcome in outcomes]
+    endings = [ending_beyond(*each) for each in zip(attempts, outcomes, strict=True)]
+    with settling(attempts):
+        statuses, jobs = queue.settle_and_claim(
+            [attempt.job.id for attempt in attempts],
+            [attempt.job.lease_token for attempt in attempts],
+            results if any(results) else None,
+            as_stored(endings) if any(endings) else None,
+            claim.family,
+            claim.max_jobs,
+            types=claim.types,
+        )
+    for attempt, outcome, status in zip(attempts, outcomes, statuses, strict=True):
+        attempt.note_settled(outcome, ending_of(outcome, status))
+    return jobs
 
 
-def settle(attempt: Attempt, deadline: Deadline) -> None:
-    """Write the outcome under the lease, and keep how the attempt ended: `lost` if somebody else has the job."""
-    attempt.note_settled(*settle_outcome(attempt, attempt.outcome(), deadline))
-    log_ending(attempt)
-
-
-def settle_outcome(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[Outcome, str]:
-    """Write it, once more if the database cannot be reached. Returns what was written, and how the attempt ended."""
+def settle_alone(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[Outcome, str]:
+    """Write it, with what the handler wants written; again if the database cannot be reached. Returns what was written,
+    and how the attempt ended. What the queue does not take fails the attempt."""
     for pause in (*SETTLE_AGAIN_SECONDS, None):
         try:
             with settling([attempt]):
-                return write(attempt, outcome)
+                return write_and_settle(attempt, outcome)
         except LeaseLost:
             break
-        except QueueError as error:
+        except Unavailable as error:
             log("miss_settle", "WARNING", reason=str(error))
             if pause is None or not deadline.pause(pause):
                 break
+        except Exception as error:
+            # The writes failed because they were broken off: how the attempt ends is written by whoever did that.
+            if not isinstance(outcome, Done) or attempt.lease.is_given_up:
+                log("miss_settle", "WARNING", reason=text_of(error))
+                break
+            outcome = outcome_of_refusal(error)
     return outcome, "lost"
 
 
-def write(attempt: Attempt, outcome: Outcome) -> tuple[Outcome, str]:
-    """In one transaction with what the handler wants written. What the queue does not take fails the attempt."""
-    try:
-        (settled,) = settled_jobs(attempt, outcome)
-        return outcome, ending_of(outcome, settled["status"])
-    except (LeaseLost, Unavailable):
-        raise
-    except Exception as error:
-        if not isinstance(outcome, Done):
-            raise
-        # The writes failed because they were broken off: how the attempt ends is written by whoever did that.
-        if attempt.lease.is_given_up:
-            raise LeaseLost("this attempt was abandoned") from error
-        return write(attempt, outcome_of_refusal(error))
-
-
-def settled_jobs(attempt: Attempt, outcome: Outcome) -> list[DictRow]:
+def write_and_settle(attempt: Attempt, outcome: Outcome) -> tuple[Outcome, str]:
+    """In one transaction with what the handler wants written."""
     encoded = [encoded_outcome(attempt, outcome)]
     if not isinstance(outcome, Done) or not outcome.writes:
-        return attempt.queue.settle_jobs(encoded)
+        (settled,) = attempt.queue.settle_jobs(encoded)
+        return outcome, ending_of(outcome, settled["status"])
     writes = outcome.writes
 
-    def write_and_settle(connection: Connection) -> list[DictRow]:
+    def write_all(connection: Connection) -> DictRow:
         for each in writes:
             perform(each, connection)
-        return attempt.queue.settle_jobs(encoded, connection)
+        (settled,) = attempt.queue.settle_jobs(encoded, connection)
+        return settled
 
-    settled: list[DictRow] = attempt.lease.transaction(write_and_settle)
-    return settled
+    return outcome, ending_of(outcome, attempt.lease.transaction(write_all)["status"])
+
+
+def perform(write: Write, connection: Connection) -> None:
+    try:
+        write(connection)
+    except psycopg.Error as error:
+        # A deadlock or a full disk was nobody's fault: all of it is tried again, as when the connection breaks.
+        if connection.broken or (error.sqlstate or "").startswith(("40", "53")):
+            raise
+        raise WriteFailed(str(error), sqlstate=error.sqlstate) from error
 
 
 def outcome_of_refusal(error: Exception) -> Outcome:
@@ -117,13 +147,25 @@ def outcome_of_refusal(error: Exception) -> Outcome:
 
 
 def encoded_outcome(attempt: Attempt, outcome: Outcome) -> Json:
-    """As `settle_jobs` and `settle_and_claim` take it."""
-    encoded = lease_of(attempt.job)
+    """As `settle_jobs` takes it."""
+    encoded = {**lease_of(attempt.job), **(ending_beyond(attempt, outcome) or {"status": "done"})}
+    if isinstance(outcome, Done) and outcome.result is not None:
+        encoded["result"] = outcome.result.model_dump(mode="json")
+    return encoded
+
+
+def result_of(outcome: Outcome) -> str | None:
+    """As `settle_and_claim` takes it."""
+    if not isinstance(outcome, Done) or outcome.result is None:
+        return None
+    return as_stored(outcome.result.model_dump(mode="json"))
+
+
+def ending_beyond(attempt: Attempt, outcome: Outcome) -> dict[str, Any] | None:
+    """How it ended, as `settle_and_claim` takes it; None if it is done, with nothing but its result."""
+    encoded: dict[str, Any] = {}
     match outcome:
         case Done():
-            encoded["status"] = "done"
-            if outcome.result is not None:
-                encoded["result"] = outcome.result.model_dump(mode="json")
             if outcome.follow_ups:
                 trace = {"traceparent": str(attempt.trace())}
                 encoded["follow_ups"] = [each.model_dump(mode="json") | trace for each in outcome.follow_ups]
@@ -135,7 +177,7 @@ def encoded_outcome(attempt: Attempt, outcome: Outcome) -> Json:
             if outcome.exception is not None:
                 encoded["exception"] = presentable(outcome.exception)
         case Released():
-            return {**encoded, "status": "released", "delay_seconds": bounded_delay(outcome.delay)}
+            return {"status": "released", "delay_seconds": bounded_delay(outcome.delay)}
         case Lost():
             raise LeaseLost("the lease was lost while the handler ran")
         case _:
@@ -144,7 +186,7 @@ def encoded_outcome(attempt: Attempt, outcome: Outcome) -> Json:
         encoded["logs"] = logs
     if attempt.tools.output:
         encoded |= asdict(attempt.tools.output)
-    return encoded
+    return {"status": "done", **encoded} if encoded else None
 
 
 def ending_of(outcome: Outcome, status: str | None) -> str:
@@ -156,16 +198,3 @@ def ending_of(outcome: Outcome, status: str | None) -> str:
             return "released"
         case _:
             return status or "lost"
-
-
-def log_ending(attempt: Attempt) -> None:
-    outcome = attempt.outcome()
-    error_code = outcome.code if isinstance(outcome, Failed) else None
-    log(
-        "settle",
-        "WARNING" if attempt.ending == "lost" else "INFO",
-        ending=attempt.ending,
-        error_code=error_code,
-        duration_ms=attempt.duration_ms(),
-        wait_ms=attempt.job.wait_ms,
-    )

@@ -1,182 +1,281 @@
-"""The life of a running job: claim, run, settle; one job at a time in each of one or more threads."""
+"""Runs handlers side by side, each in a thread, while the caller watches them."""
 
 from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tickwork.errors import QueueError
 from tickwork.jobs.handler import Handlers
-from tickwork.jobs.outcomes import Lost, Report
-from tickwork.logs import bound, log
+from tickwork.jobs.outcomes import Done, Report
 from tickwork.queue import Queue
 from tickwork.runtime import watch
 from tickwork.runtime.attempt import Attempt
 from tickwork.runtime.deadline import Deadline
+from tickwork.runtime.exchange import Exchange
 from tickwork.runtime.run import run
-from tickwork.runtime.settle import settle, settle_and_claim
-from tickwork.runtime.turns import Turns
-from tickwork.runtime.worker_thread import WorkerThread
+from tickwork.runtime.settle import settle_alone
 
 if TYPE_CHECKING:
-    from tickwork.jobs.rows import ClaimedJob
     from tickwork.runtime.presence import Presence
 
+# How long a job may wait for the threads that are there before there is one more.
+HURRY_SECONDS = 0.003
+# How long a thread without a job stays.
+REST_SECONDS = 1.0
 
-def work(queue: Queue, family: str, handlers: Handlers, deadline: Deadline, presence: Presence | None = None) -> Report:
-    """Claim, run and settle jobs of one family, one at a time, until none is due or time is short."""
-    loop = Loop(queue, {family: handlers}, deadline)
-    loop.start_slot()
+
+def work(
+    queue: Queue,
+    family: str,
+    handlers: Handlers,
+    deadline: Deadline,
+    presence: Presence | None = None,
+    concurrency: int = 1,
+    log_each_job: bool = False,
+) -> Report:
+    """Claim, run and settle jobs of one family, up to so many at a time, until none is due or time is short."""
+    loop = Loop(queue, {family: handlers}, deadline, concurrency, log_each_job)
     try:
-        while loop.slots:
+        loop.claim()
+        while loop.is_busy():
             loop.watch(watch.LOOK_SECONDS)
             if presence:
                 presence.note()
-    except BaseException:
+    finally:
         loop.close()
-        raise
-    return loop.report
+    return loop.exchange.report
 
 
-class Slot:
-    """Room for one handler at a time, in a thread of its own."""
+class Hand:
+    """A thread that runs handlers, one at a time."""
 
-    def __init__(self) -> None:
-        self.attempt: Attempt | None = None
-        self.thread: WorkerThread | None = None
+    attempt: Attempt | None = None
+    has_run = True
 
 
 class Loop:
-    """Runs as many handlers at a time as there is room for, while the caller watches them."""
+    """One thread runs what waits, as long as its handlers are quick; there are more, up to the concurrency, if jobs
+    wait for it. A thread that finds nothing to run settles what is finished and claims the next jobs itself."""
 
-    def __init__(self, queue: Queue, families: Mapping[str, Handlers], deadline: Deadline, max_slots: int = 1) -> None:
-        self.report = Report(" ".join(families))
-        self.turns = Turns(families)
-        # Those that are in use. Only the thread that watches them changes it.
-        self.slots: set[Slot] = set()
+    def __init__(
+        self,
+        queue: Queue,
+        families: Mapping[str, Handlers],
+        deadline: Deadline,
+        concurrency: int = 1,
+        log_each_job: bool = False,
+    ) -> None:
+        self.exchange = Exchange(queue, families, deadline, concurrency, log_each_job)
         # Set when there is something to do for the thread that watches.
         self.wake = threading.Event()
-        self._queue = queue
         self._families = families
         self._deadline = deadline
-        self._max_slots = max_slots
-        self._is_closed = False
-        self._adding = threading.Lock()
-
-    def start_slot(self) -> None:
-        """Put one more slot to use, if there is one and a job may be due."""
-        if len(self.slots) >= self._max_slots or not self._may_claim() or not self.turns.is_anybodys():
-            return
-        # While others are watched, nothing may be waited for here.
-        if self.slots:
-            self._use(Slot(), None)
-        elif job := self._claim():
-            self._use(Slot(), job)
-
-    def watch(self, seconds: float) -> None:
-        """Wait until there is something to do, at most for so long, and do it. Raises what has ended a thread."""
-        self.wake.wait(seconds)
-        self.wake.clear()
-        for slot in list(self.slots):
-            if slot.attempt and slot.attempt.is_to_be_abandoned() and slot.attempt.abandon():
-                self.slots.remove(slot)
-                self._use(Slot(), slot.attempt)
-        held = [slot.attempt for slot in self.slots if slot.attempt and not slot.attempt.ending]
-        watch.keep_leases(held)
-        for attempt in held:
-            watch.stop_in_time(attempt, self._deadline)
-        self._free_slots()
+        self._concurrency = concurrency
+        self._hands: set[Hand] = set()
+        self._resting = 0
+        self._rested = threading.Condition()
+        self._taken = 0
+        self._taken_before = (0, 0.0)
+        self._look_at = 0.0
+        self._helper_called = threading.Event()
+        self._has_helper = False
+        self._oldest_finished: Attempt | None = None
+        self._errors: deque[BaseException] = deque()
 
     def announce(self, *families: str) -> None:
         """They may have due jobs: to be called by any thread."""
-        self.turns.announce(*families)
+        self.exchange.turns.announce(*families)
         self.wake.set()
 
+    def claim(self) -> None:
+        """Look for jobs, if there is room for any."""
+        if not self.exchange.is_due():
+            return
+        # While others are watched, nothing may be waited for here.
+        if self.is_busy():
+            self._call_helper()
+        elif self.exchange.run():
+            self._hand_out(0)
+            self._start_hands()
+
+    def is_busy(self) -> bool:
+        return self.exchange.held > 0 or self.exchange.is_running()
+
+    def watch(self, seconds: float) -> None:
+        """Wait until there is something to do, at most for so long, and do it. Raises what has ended a thread."""
+        is_hurried = self.exchange.waiting or (self.exchange.finished and self._concurrency > 1)
+        self.wake.wait(min(seconds, HURRY_SECONDS) if is_hurried else seconds)
+        self.wake.clear()
+        if self._errors:
+            raise self._errors.popleft()
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + watch.LOOK_SECONDS
+            self._look()
+        self._settle_in_time()
+        self._start_hands()
+
     def close(self) -> None:
-        """Claim no more: nobody watches any longer."""
-        self._is_closed = True
+        """Start and claim no more: nobody watches any longer."""
+        self.exchange.is_closed = True
+        self._helper_called.set()
+        with self._rested:
+            self._rested.notify_all()
 
-    def _use(self, slot: Slot, first: ClaimedJob | Attempt | None) -> None:
-        self.slots.add(slot)
-        slot.thread = WorkerThread(self._work, slot, first, on_end=self.wake.set)
+    def _look(self) -> None:
+        for hand in list(self._hands):
+            attempt = hand.attempt
+            if attempt and attempt.is_to_be_abandoned() and attempt.abandon():
+                attempt.log("leave_handler", "WARNING", reason=repr(attempt.outcome()))
+                self._hands.discard(hand)
+                self.exchange.finished.append(attempt)
+        if self._deadline.is_stopped():
+            self.exchange.release_waiting()
+        running = [hand.attempt for hand in list(self._hands) if hand.attempt]
+        exchange = self.exchange
+        held = [*exchange.waiting.copy(), *running, *exchange.finished.copy(), *exchange.under_way]
+        watch.keep_leases([attempt for attempt in held if attempt.ending is None])
+        for attempt in running:
+            watch.stop_in_time(attempt, self._deadline)
+        # Nobody else may be there to settle what has been released or abandoned.
+        if exchange.finished and not (self._concurrency == 1 and self._hands):
+            self._call_helper()
 
-    def _free_slots(self) -> None:
-        for slot in list(self.slots):
-            assert slot.thread is not None
+    def _settle_in_time(self) -> None:
+        """Who waits for a result need not wait for other jobs."""
+        finished = self.exchange.finished
+        oldest = next(iter(finished.copy()), None) if self._concurrency > 1 else None
+        if oldest and oldest is self._oldest_finished and not self.exchange.is_running():
+            self._call_helper()
+        self._oldest_finished = oldest
+
+    def _start_hands(self) -> None:
+        """One at first; twice as many whenever nobody has taken a job for a while."""
+        waiting = len(self.exchange.waiting)
+        if not waiting or (self._hands and self._are_quick()):
+            return
+        self._taken_before = (self._taken, time.monotonic())
+        if self._resting:
+            with self._rested:
+                self._rested.notify(waiting)
+            return
+        for _ in range(min(waiting, max(1, len(self._hands)), self._concurrency - len(self._hands))):
+            hand = Hand()
+            self._hands.add(hand)
+            self._start(self._work, hand)
+
+    def _are_quick(self) -> bool:
+        taken, since = self._taken_before
+        if taken == self._taken:
+            return time.monotonic() < since + HURRY_SECONDS
+        self._taken_before = (self._taken, time.monotonic())
+        return True
+
+    def _start(self, target: Callable[..., None], *arguments: Hand) -> None:
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._guarded, target, *arguments), daemon=True).start()
+
+    def _guarded(self, target: Callable[..., None], *arguments: Hand) -> None:
+        try:
+            target(*arguments)
+        except BaseException as error:
+            self._errors.append(error)
+        for hand in arguments:
+            self._hands.discard(hand)
+        self.wake.set()
+
+    def _work(self, hand: Hand) -> None:
+        """Run what waits, settle and claim, until nothing waits for a while or this thread is abandoned."""
+        while self._run_waiting(hand) and (self._exchange() or self._rest(hand)):
+            pass
+
+    def _run_waiting(self, hand: Hand) -> bool:
+        exchange = self.exchange
+        while not exchange.is_closed:
             try:
-                if slot.thread.wait(0):
-                    self.slots.remove(slot)
-            except BaseException:
-                self.slots.remove(slot)
-                raise
-
-    def _work(self, slot: Slot, first: ClaimedJob | Attempt | None) -> None:
-        """Run and settle this job, claim the next one, and so on until none is due or this thread is abandoned."""
-        job = self._go_on_without(first) if isinstance(first, Attempt) else first or self._claim()
-        while job:
-            # There may be more.
-            if len(self.slots) < self._max_slots:
-                self.wake.set()
-            attempt = slot.attempt = Attempt(self._queue, job)
+                attempt = exchange.waiting.popleft()
+            except IndexError:
+                return True
+            hand.attempt = attempt
+            hand.has_run = True
+            self._taken += 1
             # What is bound for one job is not there for the next one, nor what its handler sets for itself.
-            context = contextvars.copy_context()
-            if not context.run(self._run, attempt):
-                return
-            job = context.run(self._settle, attempt) or self._claim()
-
-    def _claim(self) -> ClaimedJob | None:
-        """The next due job of the family whose turn it is, or of another one."""
-        while self._may_claim() and (family := self.turns.begin()):
-            job = None
-            try:
-                job = self._queue.claim_next_job(family, types=self._families[family])
-            except QueueError as error:
-                if self.report.claimed == 0:
-                    raise
-                # What was done so far is worth reporting; the next wake-up sees for itself.
-                log("fail_to_claim", "WARNING", family=family, reason=str(error), hint=error.hint)
-            finally:
-                if job is None:
-                    self.turns.end_without_job(family)
-            if job:
-                self.turns.announce(family)
-                return job
-        return None
-
-    def _go_on_without(self, attempt: Attempt) -> ClaimedJob | None:
-        """Settle an abandoned attempt; returns the job that is next."""
-        with bound(**attempt.labels()):
-            log("leave_handler", "WARNING", reason=repr(attempt.outcome()))
-            job = self._settle(attempt)
-        return job or self._claim()
+            if not contextvars.copy_context().run(self._run, attempt):
+                return False
+            exchange.finished.append(attempt)
+            hand.attempt = None
+            if exchange.has_enough():
+                self._call_helper()
+        return False
 
     def _run(self, attempt: Attempt) -> bool:
+        """Run it, and keep how it ended; false if it was abandoned meanwhile."""
+        if attempt.interruption():
+            return attempt.abandon()
         attempt.enter()
-        log("claim")
-        self._deadline.count_jobs()
-        return run(attempt, self._families[attempt.job.family], self._deadline)
+        if self.exchange.has_lines:
+            attempt.log("claim")
+        outcome = run(attempt, self._families[attempt.job.family])
+        if isinstance(outcome, Done) and outcome.writes:
+            # Here, because that may take as long as the handler: it can be abandoned in the same way.
+            attempt.is_writing = True
+            return attempt.finish(*settle_alone(attempt, outcome, self._deadline))
+        return attempt.finish(outcome)
 
-    def _settle(self, attempt: Attempt) -> ClaimedJob | None:
-        """Settle it, unless its writes have done so; returns the job that was claimed with that, if there was one."""
-        self.turns.end(attempt.job.family)
-        job = None
-        if attempt.ending is None and self._may_claim() and not isinstance(attempt.outcome(), Lost):
-            job = self._settle_and_claim(attempt, self.turns.begin() or self.turns.begin_with(attempt.job.family))
-        if attempt.ending is None:
-            settle(attempt, self._deadline)
-        with self._adding:
-            self.report.add(str(attempt.ending))
-        return job
+    def _exchange(self) -> bool:
+        if not self.exchange.is_due() or not self.exchange.run():
+            return False
+        self._hand_out(1)
+        return True
 
-    def _settle_and_claim(self, attempt: Attempt, family: str) -> ClaimedJob | None:
-        job = settle_and_claim(attempt, family, self._families[family])
-        if job:
-            self.turns.announce(family)
-        else:
-            self.turns.end(family)
-        return job
+    def _hand_out(self, own: int) -> None:
+        """Wake those who can take what waits beyond one's own, or settle what has been finished meanwhile."""
+        others = len(self.exchange.waiting) - own
+        if others > 0:
+            self.wake.set()
+        if self._resting and (others > 0 or self.exchange.finished):
+            with self._rested:
+                self._rested.notify(max(1, others))
 
-    def _may_claim(self) -> bool:
-        return self._deadline.allows_claims() and not self._is_closed
+    def _rest(self, hand: Hand) -> bool:
+        """Wait for something to do; false if there was nothing for a while, or others were quicker."""
+        if self.exchange.held == 0:
+            self.wake.set()
+        with self._rested:
+            is_over = not hand.has_run
+            hand.has_run = False
+            self._resting += 1
+            try:
+                while not self.exchange.is_closed:
+                    if self.exchange.waiting or (self.exchange.finished and not self.exchange.is_running()):
+                        return True
+                    if is_over:
+                        return False
+                    is_over = not self._rested.wait(REST_SECONDS)
+                return False
+            finally:
+                self._resting -= 1
+
+    def _call_helper(self) -> None:
+        """Let another thread settle and claim, while this one goes on."""
+        with self._rested:
+            if not self._has_helper:
+                self._has_helper = True
+                self._start(self._help)
+        self._helper_called.set()
+
+    def _help(self) -> None:
+        while not self.exchange.is_closed:
+            self._helper_called.wait()
+            self._helper_called.clear()
+            while self._exchange_for_others() and self.exchange.has_enough():
+                pass
+
+    def _exchange_for_others(self) -> bool:
+        if self.exchange.is_closed or not self.exchange.is_due() or not self.exchange.run():
+            return False
+        self._hand_out(0)
+        return True

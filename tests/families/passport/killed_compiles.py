@@ -19,7 +19,7 @@ from tests.world.passports import HANDLERS
 from tickwork.database.connection import Database, LimitedConnection
 from tickwork.queue import Queue
 from tickwork.runtime.deadline import Deadline
-from tickwork.runtime.settle import settled_jobs
+from tickwork.runtime.settle import write_and_settle
 from tickwork.runtime.work import work
 
 SOURCES = str(Path(tickwork.__file__).parent)
@@ -40,7 +40,7 @@ def main(worker_url: str) -> None:
 
 
 def points_of(steps: list[str]) -> list[int]:
-    settling = steps.index(f"call {settled_jobs.__qualname__}")
+    settling = steps.index(f"call {write_and_settle.__qualname__}")
     answered = [number for number, step in enumerate(steps) if step == f"return {LimitedConnection.wait.__qualname__}"]
     before = [number for number in answered if number < settling]
     within = [number for number in answered if number > settling]

@@ -11,9 +11,8 @@ from tickwork.client import Tickwork
 from tickwork.database.connection import Database
 from tickwork.database.migrate import migrate
 from tickwork.jobs.handler import Handler, Handlers, Tools
-from tickwork.jobs.rows import ClaimedJob
+from tickwork.jobs.worked_job import WorkedJob
 from tickwork.queue import Queue
-from tickwork.runtime.batch import work_many
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 from tickwork.waking.rabbitmq import Broker
@@ -79,8 +78,9 @@ def drain_one_at_a_time(url: str, watch: Watch) -> None:
     work(queue_at(as_worker(url)), FAMILY, handlers(watch), Deadline(float("inf"), 2**62))
 
 
-def drain_many_at_a_time(url: str, watch: Watch, batch_size: int) -> None:
-    work_many(queue_at(as_worker(url)), FAMILY, handlers(watch), Deadline(float("inf"), 2**62), batch_size)
+def drain_many_at_a_time(url: str, watch: Watch, concurrency: int) -> None:
+    deadline = Deadline(float("inf"), 2**62)
+    work(queue_at(as_worker(url)), FAMILY, handlers(watch), deadline, concurrency=concurrency)
 
 
 def listen(url: str, watch: Watch) -> None:
@@ -107,18 +107,23 @@ def handlers(watch: Watch) -> Handlers:
 def claimer(url: str, max_jobs: int) -> Callable[[], int]:
     """What completes the jobs it claimed before, claims the next, and returns how many these are."""
     queue = queue_at(as_worker(url))
-    held: list[ClaimedJob] = []
+    held: list[WorkedJob] = []
 
     def settle_and_claim() -> int:
         nonlocal held
-        _, held = queue.settle_and_claim([done(job) for job in held], FAMILY, max_jobs, LEASE_SECONDS)
+        held = settled_and_claimed(queue, held, max_jobs)
         return len(held)
 
     return settle_and_claim
 
 
-def done(job: ClaimedJob) -> dict[str, str]:
-    return {"job_id": str(job.id), "lease_token": str(job.lease_token), "status": "done"}
+def settled_and_claimed(queue: Queue, held: list[WorkedJob], max_jobs: int) -> list[WorkedJob]:
+    ids, tokens = [job.id for job in held], [job.lease_token for job in held]
+    return queue.settle_and_claim(ids, tokens, family=FAMILY, max_jobs=max_jobs, lease_seconds=LEASE_SECONDS)[1]
+
+
+def done(job: WorkedJob) -> dict[str, str]:
+    return {"job_id": job.id, "lease_token": job.lease_token, "status": "done"}
 
 
 @contextmanager

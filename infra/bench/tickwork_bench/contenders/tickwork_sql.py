@@ -7,7 +7,11 @@ import psycopg
 
 from tickwork_bench.contenders.tickwork import FAMILY, LEASE_SECONDS, TYPE, as_worker, tenants_in
 
-SETTLE_AND_CLAIM = "select claimed from public.settle_and_claim(%s::jsonb, %s, %s, %s, %s, %s::text[])"
+SETTLE_AND_CLAIM = """
+    select id, lease_token
+    from tickwork.settle_and_claim(%s::uuid[], %s::uuid[], null, null, %s, %s, %s, %s, %s::text[])
+    where id is not null
+"""
 ENQUEUE_JOB = "select id from public.enqueue_job(%s::uuid, %s, %s::jsonb)"
 ENQUEUE_JOBS = "select id from public.enqueue_jobs(%s::jsonb)"
 
@@ -19,13 +23,12 @@ class Calls:
         self.worker = psycopg.connect(as_worker(url), autocommit=True)
         self.sender = psycopg.connect(url, autocommit=True)
         self._tenant = str(tenants_in(url)[0])
-        self._held: list[dict[str, Any]] = []
+        self._held: list[tuple[Any, ...]] = []
 
     def settle_and_claim(self, max_jobs: int) -> int:
-        done = [{"job_id": job["id"], "lease_token": job["lease_token"], "status": "done"} for job in self._held]
-        values = [json.dumps(done), FAMILY, "bench", max_jobs, LEASE_SECONDS, [TYPE]]
-        row = self.worker.execute(SETTLE_AND_CLAIM, values, prepare=True).fetchone()
-        self._held = row[0] if row else []
+        ids, tokens = [job[0] for job in self._held], [job[1] for job in self._held]
+        values = [ids, tokens, FAMILY, "bench", max_jobs, LEASE_SECONDS, [TYPE]]
+        self._held = self.worker.execute(SETTLE_AND_CLAIM, values, prepare=True).fetchall()
         return len(self._held)
 
     def enqueue_one(self) -> int:
