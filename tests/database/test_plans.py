@@ -49,7 +49,7 @@ FILL_CROWD = """
 """
 # What rebuild_queue does, row by row, in one go.
 FILE = [
-    "insert into tickwork.family_types (family, type) select distinct family, type from jobs on conflict do nothing",
+    "select tickwork.add_family_type(family, type) from (select distinct family, type from jobs) as kinds",
     "insert into tickwork.waiting (family, type, tenant_number, priority, run_at, job_id, lane) "
     "select family, type, number, priority, run_at, id, lane from jobs join tickwork.tenants using (tenant_id) "
     "where status = 'queued' and run_at <= now()",
