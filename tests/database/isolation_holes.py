@@ -48,7 +48,7 @@ LEAKS = {
     hole("connector_to_manage", "tickwork.may_act_for(connectors.tenant_id)", "true"): (
         "admin of alpha, other tenant: rpc public.set_connector_token("
     ),
-    hole("settle_done_job", "leases.token = settle_done_job.lease_token", "true"): (
+    hole("settle", "leases.token = settle.tokens[1]", "true"): (
         "worker with a lease, other tenant: rpc public.complete_job("
     ),
     hole("hold_lane_of_job", "leases.token = hold_lane_of_job.lease_token", "true"): (

@@ -6,23 +6,16 @@ from tests.world.mutant import Mutant
 WAYS = redaction.test_whichever_way_a_job_comes_in_only_its_worker_gets_the_values
 NOWHERE = redaction.test_no_table_view_or_function_shows_a_member_the_values
 RESULTS = redaction.test_what_is_usually_a_secret_is_redacted_in_results_without_being_asked
+RESULT = "settle.results[array_position(settle.ids, jobs.id)]"
 
 MUTANTS = [
     Mutant(
         "the worker gets what everybody sees",
-        "tickwork.start_job",
-        "tickwork.whole_payload(started.id, started.payload)",
-        "started.payload",
-        WAYS,
-        (redaction.by_enqueue_job,),
-    ),
-    Mutant(
-        "the worker gets what everybody sees of many jobs",
-        "tickwork.lease_jobs",
+        "tickwork.claim",
         "tickwork.whole_payload(jobs.id, jobs.payload)",
         "jobs.payload",
         WAYS,
-        (redaction.in_bulk,),
+        (redaction.by_enqueue_job,),
     ),
     Mutant(
         "one job is enqueued as it is",
@@ -95,19 +88,34 @@ MUTANTS = [
     ),
     Mutant(
         "a result is stored as it is",
-        "tickwork.settle_done_job",
-        "if is_watched or tickwork.may_hold_secrets(settle_done_job.result::text) then",
-        "if is_watched then",
+        "tickwork.settle",
+        "tickwork.shown_result(jobs.id, settle.results[1], jobs.is_redacted)",
+        "settle.results[1]",
         RESULTS,
         (False,),
     ),
     Mutant(
         "results are stored as they are",
         "tickwork.settle",
-        "when ended.is_watched or have_secrets then",
-        "when ended.is_watched then",
+        f"tickwork.shown_result(\n          jobs.id, {RESULT}, jobs.is_redacted\n        )",
+        RESULT,
         RESULTS,
         (True,),
+    ),
+    Mutant(
+        "only results of redacted jobs are looked at",
+        "tickwork.shown_result",
+        "OR tickwork.may_hold_secrets((result)::text)",
+        "",
+        RESULTS,
+        (False,),
+    ),
+    Mutant(
+        "results of redacted jobs are looked at only if they name a secret",
+        "tickwork.shown_result",
+        "is_redacted OR ",
+        "",
+        redaction.test_a_whole_result_can_be_redacted,
     ),
     Mutant(
         "a result is walked to the bottom",

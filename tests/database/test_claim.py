@@ -36,17 +36,17 @@ def test_one_job_and_many_are_started_alike(world: World, options: dict[str, Any
     # The first claim has more to do.
     world.claim()
 
-    one, many = started_by(world, max_jobs=1), started_by(world, max_jobs=2)
+    one, many = started_by(world, 1, types=[type]), started_by(world, 2)
 
     assert one == many
     assert (one["status"], one["progress_message"], one["is_watched"]) == ("running", None, options != {})
 
 
-def started_by(world: World, max_jobs: int) -> dict[str, Any]:
+def started_by(world: World, max_jobs: int, types: list[str] | None = None) -> dict[str, Any]:
     """The row and the lease of a job, without what differs from one to the next."""
     with world.admin.transaction():
         before = world.value("select clock_timestamp()")
-        claimed = world.row("select id, lease_token from claim_jobs('test', 'w', %s)", max_jobs)
+        claimed = world.row("select id, lease_token from claim_jobs('test', 'w', %s, types => %s)", max_jobs, types)
     row = world.row(
         "select jobs.*, leases.is_watched, leases.lane as lane_of_lease, leases.family as family_of_lease, "
         "leases.type as type_of_lease, leases.tenant_id as tenant_of_lease, leases.lease_seconds as leased_for, "
@@ -236,19 +236,17 @@ def test_concurrent_claims_never_share_a_job(world: World) -> None:
     assert len(claimed) == len(set(claimed)) == 200
 
 
-@pytest.mark.parametrize("is_first", [True, False])
-def test_a_claim_in_flight_hides_its_job_but_no_other(world: World, is_first: bool) -> None:  # without limits
-    # The first claim has more to do than those that follow.
-    if not is_first:
-        world.running_job()
+@pytest.mark.parametrize("types", [None, ["greet_person"]])
+def test_a_claim_in_flight_hides_its_job_but_no_other(world: World, types: list[str] | None) -> None:  # without limits
     first, second = world.job(), world.job()
     claiming = world.connect()
     claiming.autocommit = False
-    taken = claiming.execute("select id from claim_next_job('test', 'w')").fetchall()
+    taken = claiming.execute("select id from claim_next_job('test', 'w', types => %s)", [types]).fetchall()
 
-    other = world.claim()
+    other = world.queue.claim_next_job("test", types=types)
 
     assert [row["id"] for row in taken] == [first.id]
+    assert other is not None
     assert other.id == second.id
 
 
@@ -262,12 +260,13 @@ def test_a_job_out_of_attempts_in_the_queue_is_dead_and_stops_nobody(world: Worl
     assert (world.reload(poison).status, world.reload(poison).error_code) == ("dead", "NO_ATTEMPTS_LEFT")
 
 
-def test_a_child_row_can_be_written_while_the_job_is_claimed(world: World) -> None:
+@pytest.mark.parametrize("types", [None, ["greet_person"]])
+def test_a_child_row_can_be_written_while_the_job_is_claimed(world: World, types: list[str] | None) -> None:
     world.run("create table notes (job_id uuid references jobs (id))")
     job = world.job()
     claiming = world.connect()
     claiming.autocommit = False
-    claiming.execute("select claim_next_job('test', 'w')")
+    claiming.execute("select claim_next_job('test', 'w', types => %s)", [types])
 
     with world.admin.transaction():
         world.run("set local lock_timeout = '2s'")

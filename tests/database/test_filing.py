@@ -12,6 +12,7 @@ from tests.world import World
 from tests.world.agreement import disagreements
 from tests.world.crowd import (
     claim_all,
+    claim_one_type,
     enqueue,
     fill_by_hand,
     let_time_pass,
@@ -165,22 +166,32 @@ def test_a_later_job_of_a_new_tenant_is_found(world: World) -> None:
     assert [job.id for job in found] == [later.id]
 
 
-@pytest.mark.parametrize("obstacle", ["pause_type", "pause_tenant", "limit"])
+@pytest.mark.parametrize("obstacle", ["pause_type", "pause_tenant", "limit_type", "limit_tenant", "limit_lane"])
 def test_a_single_job_is_not_started_past_what_is_in_its_way(world: World, obstacle: str) -> None:
     tenant = world.tenant()
     world.queue.complete_job(world.running_job(tenant=tenant))
-    assert world.queue.claim_next_job("test") is None
+    assert world.queue.claim_next_job("test", types=["greet_person"]) is None
+    lane = None
     match obstacle:
         case "pause_type":
             world.service.pauses.pause_jobs(type="greet_person")
         case "pause_tenant":
             world.service.pauses.pause_jobs(tenant_id=tenant)
-        case _:
+        case "limit_type":
             world.run("update job_types set max_running = 1")
             world.running_job(tenant=tenant)
-    world.job(tenant=tenant)
+        case "limit_tenant":
+            world.run("update tenant_settings set max_running = 1")
+            world.running_job(tenant=tenant)
+        case _:
+            lane = "connector:1"
+            world.service.pauses.limit_lane("test", tenant, lane, starts_per_minute=1)
+            world.job(tenant=tenant, lane=lane)
+            (first,) = claim_one_type(world, 1)
+            world.queue.complete_job(first)
+    world.job(tenant=tenant, lane=lane)
 
-    assert world.queue.claim_next_job("test") is None
+    assert world.queue.claim_next_job("test", types=["greet_person"]) is None
 
 
 def test_a_lane_that_is_held_while_a_job_is_filed_has_it_once(world: World) -> None:

@@ -95,6 +95,21 @@ def test_a_held_lane_runs_when_the_time_has_passed(world: World) -> None:
     assert len(claim_all(world)) == 4
 
 
+def test_a_claim_hears_of_a_lane_whatever_others_have_just_done(world: World) -> None:
+    tenant, type = world.tenant(), world.type()
+    enqueue(world, tenant, 1, type, lane=LANE)
+    hold(world, tenant)
+    let_time_pass(world, 70)
+    # Somebody has just looked for expired leases and noted who asks.
+    world.run(
+        "update tickwork.family_types set reaped_at = clock_timestamp() + '1 minute', asked_at = clock_timestamp()"
+    )
+
+    claimed = world.queue.claim_next_job("test", types=[type])
+
+    assert claimed is not None
+
+
 def test_a_longer_hold_takes_the_place_of_a_shorter_one(world: World) -> None:
     tenant, _ = world.tenant(), world.type()
     enqueue(world, tenant, 2, lane=LANE)

@@ -7,12 +7,23 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.world import World
-from tests.world.crowd import claim_all, claim_in_batches, claim_one_by_one, enqueue, fill_by_hand, shares, with_workers
+from tests.world.crowd import (
+    claim_all,
+    claim_in_batches,
+    claim_one_by_one,
+    claim_one_type,
+    enqueue,
+    fill_by_hand,
+    shares,
+    with_workers,
+)
 from tests.world.verb_queue import VerbQueue, settled_and_claimed
 from tickwork.jobs.rows import ClaimedJob
 
 Claims = Callable[[World, int], list[ClaimedJob]]
-HOW = pytest.mark.parametrize("claim", [claim_one_by_one, claim_in_batches])
+ANY_TYPE = [claim_one_by_one, claim_in_batches]
+HOW = pytest.mark.parametrize("claim", [*ANY_TYPE, claim_one_type])
+ONE_BY_ONE = pytest.mark.parametrize("claim", [claim_one_by_one, claim_one_type])
 
 
 def settle_and_claim(world: World, claims: int) -> list[ClaimedJob]:
@@ -40,7 +51,8 @@ def test_small_tenants_do_not_wait_for_a_large_one(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "claims"), [(claim_one_by_one, 4000), (claim_in_batches, 4000), (settle_and_claim, 1000)]
+    ("claim", "claims"),
+    [(claim_one_by_one, 4000), (claim_one_type, 4000), (claim_in_batches, 4000), (settle_and_claim, 1000)],
 )
 def test_shares_follow_the_weights(
     world: World, claim: Callable[[World, int], Sequence[ClaimedJob]], claims: int
@@ -110,14 +122,15 @@ def test_a_batch_takes_the_higher_priority_first_and_fills_up_with_the_lower(wor
     assert len(jobs) == 10
 
 
-def test_a_change_of_weight_holds_for_turns_that_exist(world: World) -> None:
+@ONE_BY_ONE
+def test_a_change_of_weight_holds_for_turns_that_exist(world: World, claim: Claims) -> None:
     light, heavy, _ = world.tenant(), world.tenant(), world.type()
     for tenant in (light, heavy):
         enqueue(world, tenant, 200)
-    before = shares(claim_one_by_one(world, 40))
+    before = shares(claim(world, 40))
 
     world.run("update tenant_settings set weight = 4 where tenant_id = %s", heavy)
-    after = shares(claim_one_by_one(world, 100))
+    after = shares(claim(world, 100))
 
     assert before == {light: 20, heavy: 20}
     assert after[heavy] == pytest.approx(80, abs=4)
@@ -138,7 +151,7 @@ def test_a_tenant_alone_gets_everything(world: World) -> None:
     assert shares(rest) == {alone: 50}
 
 
-@HOW
+@pytest.mark.parametrize("claim", ANY_TYPE)
 def test_a_second_type_gives_a_tenant_no_second_share(world: World, claim: Claims) -> None:
     two_types, one_type, types = world.tenant(), world.tenant(), [world.type(), world.type("wave_hand")]
     for _ in range(20):
@@ -176,16 +189,17 @@ def test_within_a_tenant_the_oldest_comes_first_whatever_its_lane(world: World) 
     assert [job.lane for job in jobs[::2]] == [job.lane for job in jobs[1::2]] == lanes
 
 
-def test_a_newcomer_is_served_within_one_round(world: World) -> None:
+@ONE_BY_ONE
+def test_a_newcomer_is_served_within_one_round(world: World, claim: Claims) -> None:
     world.type()
     regulars = [world.tenant() for _ in range(5)]
     for tenant in regulars:
         enqueue(world, tenant, 100)
-    claim_one_by_one(world, 23)
+    claim(world, 23)
     newcomer = world.tenant()
 
     enqueue(world, newcomer, 1)
-    round_ = shares(claim_one_by_one(world, 6))
+    round_ = shares(claim(world, 6))
 
     assert round_ == dict.fromkeys([*regulars, newcomer], 1)
 
@@ -212,13 +226,14 @@ def test_small_batches_do_not_starve_a_lower_priority_behind_many_tenants(world:
     assert priorities(world, jobs)[0] >= 5
 
 
-def test_all_lower_priorities_progress(world: World) -> None:
+@ONE_BY_ONE
+def test_all_lower_priorities_progress(world: World, claim: Claims) -> None:
     tenants, _ = [world.tenant(), world.tenant()], world.type()
     for tenant in tenants:
         for priority in (90, 50, 10, 0):
             enqueue(world, tenant, 300, priority=priority)
 
-    jobs = priorities(world, claim_one_by_one(world, 300))
+    jobs = priorities(world, claim(world, 300))
 
     assert jobs[90] == pytest.approx(270, abs=2)
     assert all(jobs[lower] == pytest.approx(10, abs=3) for lower in (50, 10, 0))
@@ -344,6 +359,6 @@ def test_nobody_starves_behind_a_round_that_is_as_long_as_a_claim_looks(world: W
     )
     world.run("update tickwork.tenants set is_paused = tenant_id <> %s", first)
 
-    claimed = [job for _ in range(3) for job in world.queue.claim_jobs("test", 2)]
+    claimed = world.queue.claim_jobs("test", 2)
 
     assert [job.tenant_id for job in claimed] == [first]

@@ -54,6 +54,13 @@ def claim_one_by_one(world: World, claims: int) -> list[ClaimedJob]:
     return [world.claim() for _ in range(claims)]
 
 
+def claim_one_type(world: World, claims: int, type: str = "greet_person") -> list[ClaimedJob]:
+    """One by one, of one type: by the scan that looks for nothing else."""
+    jobs = [world.queue.claim_next_job("test", types=[type]) for _ in range(claims)]
+    assert None not in jobs
+    return [job for job in jobs if job]
+
+
 def claim_in_batches(world: World, claims: int) -> list[ClaimedJob]:
     return [job for _ in range(claims // 100) for job in world.queue.claim_jobs("test", 100)]
 

@@ -46,8 +46,8 @@ SQL_MUTANTS = (
     Mutant(
         "no fence: settle by id",
         (
-            ("tickwork.settle", "leases.token = given.token", "true"),
-            ("tickwork.settle_done_job", "leases.token = settle_done_job.lease_token", "true"),
+            ("tickwork.settle", "leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]", "true"),
+            ("tickwork.settle", "leases.token = settle.tokens[1]", "true"),
         ),
     ),
     Mutant("limits without lock", (("tickwork.lock_limit", "begin", "begin return true;"),)),
@@ -57,18 +57,18 @@ SQL_MUTANTS = (
             ("tickwork.reap", "for update skip locked\n  ) as lapsed", ") as lapsed"),
             (
                 "tickwork.reap",
-                "perform tickwork.note_end(tickwork.settle(expired));",
+                "perform tickwork.settle(expired.ids,",
                 """perform pg_sleep(3);
                 expired.tokens := array(
                   select leases.token from unnest(expired.ids) as listed(id)
                   left join tickwork.leases on leases.job_id = listed.id order by listed.id
                 );
-                perform tickwork.note_end(tickwork.settle(expired));""",
+                perform tickwork.settle(expired.ids,""",
             ),
         ),
     ),
     Mutant("heartbeat that revives", (("tickwork.heartbeat_jobs", "\n  perform tickwork.skip_disk();\n", REVIVE),)),
-    Mutant("one job too many", (("tickwork.start_jobs", "limit target.room", "limit target.room + 1"),)),
+    Mutant("one job too many", (("tickwork.pick_targets", "limit target.room", "limit target.room + 1"),)),
     Mutant(
         "acknowledged before it is on disk",
         (("tickwork.wait_for_disk", "begin", "begin return;"),),
@@ -79,8 +79,8 @@ SQL_MUTANTS = (
         ),
     ),
     Mutant("a key without an index", statements=("drop index public.jobs_idempotency_key",)),
-    Mutant("an attempt that is not counted", (("tickwork.start_job", "jobs.attempts + 1", "jobs.attempts"),)),
-    Mutant("a token per worker", (("tickwork.lease_jobs", "uuid_send(gen_random_uuid())", "'\\x00'::bytea"),)),
+    Mutant("an attempt that is not counted", (("tickwork.claim", "jobs.attempts + 1", "jobs.attempts"),)),
+    Mutant("a token per worker", (("tickwork.claim", "gen_random_uuid()", "md5(claim.worker_id)::uuid"),)),
     Mutant("not filed again after its lease expired", (("tickwork.file_again", "begin", "begin return;"),)),
     Mutant("lanes without limits", (("tickwork.room_in_lane", "begin", "begin return null;"),)),
     Mutant("alarms that never ring", (("tickwork.ring_alarms", "\nbegin", "\nbegin return;"),)),
