@@ -1258,7 +1258,6 @@ MUTANTS = [
             (CLAIMS, "tickwork.begin_picking", "the rest of a turn", "and look.starts_left > 0 then", "and false then"),
             (CLAIMS, "tickwork.next_turns", "the rest of turns", "= start + 1 and starts_left > 0", "= 0"),
             (CLAIMS, "tickwork.begin_picking", "a start", "look.turn + 1\n", "look.turn\n"),
-            (CLAIMS, "tickwork.begin_picking", "the next round", "look.start := 0", "exit"),
             (CLAIMS, "tickwork.begin_picking", "the pointer", "next.weight = 1 then 0", "true or true then 0"),
             (CLAIMS, "tickwork.begin_picking", "a lower priority", "> 0 as is_low", "> 1 as is_low"),
             (CLAIMS, "tickwork.low_priority_after", "the lower priorities", "starts / 10", "starts"),
