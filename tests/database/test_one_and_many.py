@@ -143,7 +143,7 @@ class Queue:
         told_all: list[Any] = []
         with self.world.admin.transaction(force_rollback=True):
             self.set_turn(turn)
-            rows = [{}]
+            rows: list[dict[str, Any]] = [{}]
             while rows:
                 rows = self.world.rows("select * from claim_next_job('test', 'w', types => %s)", list(types))
                 told_all += [[told(row) for row in rows], self.whose_turn()]
