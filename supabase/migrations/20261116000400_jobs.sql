@@ -2,7 +2,9 @@
 
 create table public.jobs (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid not null references public.tenant_settings (tenant_id) on delete cascade,
+  -- No foreign key: it would look up and lock the tenant once for every job. Instead, an enqueue holds the tenants of
+  -- its jobs, and forget_tenant deletes jobs.
+  tenant_id uuid not null,
   type text not null,
   family text not null,
   lane text,
