@@ -203,7 +203,8 @@ language sql
 immutable
 return redacted <> '{}' or tickwork.may_hold_secrets(payload);
 
-comment on function tickwork.is_to_redact is 'Whether a payload may have something to redact, if its type redacts these paths.';
+comment on function tickwork.is_to_redact is
+  'Whether a payload may have something to redact, if its type redacts these paths.';
 
 create function tickwork.redacted_payload(payload jsonb, job_type public.job_types)
 returns jsonb

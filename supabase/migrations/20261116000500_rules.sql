@@ -43,8 +43,8 @@ $$;
 
 comment on function tickwork.check_key is 'Raises TWKEY if the value is empty, TWBIG if it is too long. Null is fine.';
 
--- The rules that every enqueue checks are SQL expressions that return the name of the rule that is broken, or null. They
--- become part of the statements that check many values at once. The messages are where the errors are raised.
+-- The rules that every enqueue checks are SQL expressions that return the name of the rule that is broken, or null. So
+-- they become part of the statements that check many values at once. The messages are where the errors are raised.
 
 create function tickwork.broken_payload_rule(payload jsonb, as_text text)
 returns text
@@ -63,29 +63,6 @@ end;
 
 comment on function tickwork.broken_payload_rule is
   'Null if the payload is an object that can be stored; otherwise object, size, depth or number.';
-
-create function tickwork.schema_mismatch(payload jsonb, schema jsonb)
-returns text
-language plpgsql
-stable
-as $$
-declare
-  is_valid boolean;
-begin
-  if not tickwork.knows_json_schema() then
-    return tickwork.payload_problem(schema_mismatch.payload, schema_mismatch.schema, 'payload');
-  end if;
-
-  -- By format rather than as a constant: a linter would look for the function on servers that do not have it.
-  execute format('select %I.jsonb_matches_schema($1, $2)', 'extensions')
-  into is_valid
-  using schema_mismatch.schema::json, schema_mismatch.payload;
-
-  return case when not is_valid then 'payload: does not match the schema of its type' end;
-end
-$$;
-
-comment on function tickwork.schema_mismatch is 'Null if the payload matches the schema; otherwise what is wrong.';
 
 create function tickwork.check_payload(payload jsonb, schema jsonb)
 returns void
@@ -108,10 +85,7 @@ begin
       raise exception 'payload: contains a number beyond 1e308'
         using errcode = 'TWPAY', hint = 'Few languages can read it. Send it as a string.';
     else
-      problem := case
-        when check_payload.schema is not null then
-          tickwork.schema_mismatch(check_payload.payload, check_payload.schema)
-      end;
+      problem := tickwork.schema_mismatch(check_payload.payload, check_payload.schema);
   end case;
 
   if problem is not null then

@@ -1,5 +1,35 @@
 -- The rules of a job request, and who may make one.
 
+create function tickwork.known_mismatch(payload jsonb, schema jsonb)
+returns text
+language plpgsql
+stable
+as $$
+declare
+  is_valid boolean;
+begin
+  if not tickwork.knows_json_schema() then
+    return tickwork.payload_problem(known_mismatch.payload, known_mismatch.schema, 'payload');
+  end if;
+
+  -- By format rather than as a constant: a linter would look for the function on servers that do not have it.
+  execute format('select %I.jsonb_matches_schema($1, $2)', 'extensions')
+  into is_valid
+  using known_mismatch.schema::json, known_mismatch.payload;
+
+  return case when not is_valid then 'payload: does not match the schema of its type' end;
+end
+$$;
+
+create function tickwork.schema_mismatch(payload jsonb, schema jsonb)
+returns text
+language sql
+stable
+return case when schema is not null then tickwork.known_mismatch(payload, schema) end;
+
+comment on function tickwork.schema_mismatch is
+  'Null if the payload matches the schema, or there is none; otherwise what is wrong.';
+
 create function tickwork.broken_rule(
   is_active boolean,
   priority integer,
