@@ -33,6 +33,9 @@ WAYS = [one, many, by_insert]
 
 def left_over(world: World) -> dict[str, int]:
     counts = {table: world.value(f"select count(*) from {table}") for table in (*TABLES, "tickwork.tenants")}
+    counts["orphaned allowances"] = world.value(
+        "select count(*) from tickwork.allowances where tenant_id not in (select tenant_id from tickwork.tenants)"
+    )
     return {table: count for table, count in counts.items() if count}
 
 

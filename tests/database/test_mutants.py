@@ -263,7 +263,8 @@ MUTANTS = [
         "tickwork.check_jobs",
         "and tickwork.broken_payload_rule(request.payload, request.as_text) is null",
         "",
-        test_ways_in.check_requests,
+        test_enqueue.test_bad_input_gets_its_own_error_and_writes_nothing,
+        ({"payload": "[1]"}, "TWPAY", "payload: must be an object, not array"),
     ),
     Mutant(
         "one job enqueued past the lookups",
