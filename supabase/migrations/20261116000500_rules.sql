@@ -247,16 +247,10 @@ comment on function tickwork.check_delay is 'Returns the delay. Raises TWARG if 
 -- `set synchronous_commit` would be undone before the commit that it is meant for; a local setting is not.
 
 create function tickwork.wait_for_disk()
-returns void
-language plpgsql
+returns text
+language sql
 volatile
-as $$
-begin
-  if current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
-end
-$$;
+return case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', true) end;
 
 create function tickwork.skip_disk()
 returns void
