@@ -325,7 +325,8 @@ def test_no_order_loses_an_event(world: World, verb: str) -> None:
 # Those in which one transaction can come between two statements of another.
 GATED = """
     claim_one start_job start_jobs lease_jobs admit_to_lanes room_for settle settle_done_job note_undone
-    free_what_was_held reap insert_missing_jobs insert_job change_job end_queued requeue unfile_jobs file_jobs fill_lane
+    free_what_was_held reap store_jobs store_new_jobs take_free_keys enqueue_job hold_tenants
+    change_job end_queued requeue unfile_jobs file_jobs fill_lane
     forget_lane_rule follow_lane_rule hold_lane release_lane set_alarm reset_alarm pause_jobs take_allowance
     renew_allowances file_awaiting unfile_awaiting note_awaited_end check_portions check_portion decide_awaiting
     note_arrivals take_arrivals end_wait
