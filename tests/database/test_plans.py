@@ -465,7 +465,7 @@ def test_the_tick_reads_what_runs_and_portions_of_the_rest(full: World) -> None:
     scans = scans_of(full, "select maintain()")
     release_all(full)
 
-    assert_by_index(of(scans, "jobs", "waiting", "parked", "alarms", "leases", "tenants"))
+    assert_by_index(of(scans, "jobs", "waiting", "parked", "alarms", "tenants"))
     assert touched_rows(of(scans, "waiting", "parked", "alarms")) <= 30
     # Two hundred of each type in each family are looked at.
     assert touched_rows(of(scans, "jobs")) <= 3000
