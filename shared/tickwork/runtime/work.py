@@ -93,7 +93,7 @@ class Loop:
 
     def claim(self) -> None:
         """Look for jobs, if there is room for any."""
-        if not self.exchange.is_due():
+        if not self.exchange.may_get_more():
             return
         # While others are watched, nothing may be waited for here.
         if self.is_busy():
