@@ -154,5 +154,5 @@ comment on function public.settle_and_claim is
   'in one transaction: job_ids, lease_tokens and results are arrays of what is to be settled; results is null if there '
   'are none. endings is null if all jobs are done, else an array with null for those that are, and the object of '
   'settle_jobs for the others. The first row has statuses, what became of each, null where the lease was lost; the '
-  'rows with an id are jobs that were claimed. With max_jobs 0 it only settles, with empty arrays it only claims. Durable '
-  'when it returns. Raises TWARG, TWBIG, TWLEA.';
+  'rows with an id are jobs that were claimed. With max_jobs 0 it only settles, with empty arrays it only claims. '
+  'Durable when it returns. Raises TWARG, TWBIG, TWLEA.';
