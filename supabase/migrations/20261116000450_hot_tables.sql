@@ -203,6 +203,9 @@ begin
       using errcode = 'invalid_transaction_state', hint = 'Begin the transaction with isolation level read committed.';
   end if;
 
+  -- Those that were being enqueued are there by now: whoever enqueues holds the tenant. What whoever changes a job has
+  -- filed is there when the job is locked.
+  delete from public.jobs where jobs.tenant_id = old.tenant_id;
   delete from tickwork.allowances where allowances.tenant_id = old.tenant_id;
   delete from tickwork.blocked where blocked.tenant_number = old.number;
   delete from tickwork.pauses where pauses.scope = 'tenant ' || old.tenant_id;
@@ -224,8 +227,6 @@ begin
   where alarms.family = family_types.family
     and alarms.tenant_number = old.number;
 
-  -- Those that were being enqueued are there by now: whoever enqueues holds the tenant.
-  delete from public.jobs where jobs.tenant_id = old.tenant_id;
   return null;
 end
 $$;
