@@ -45,7 +45,7 @@ begin
 end
 $$;
 
-comment on function tickwork.check_claim is 'Raises TWARG, TWBIG or TWLEA if something is wrong in a claim, and says what.';
+comment on function tickwork.check_claim is 'Raises TWARG, TWBIG or TWLEA if something in a claim is wrong.';
 
 create function tickwork.claim_alone(
   family text, worker_id text, max_jobs integer, lease_seconds integer, types text[], own_tenant uuid
