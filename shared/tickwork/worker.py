@@ -114,7 +114,7 @@ class Worker:
         if time.monotonic() >= self._poll_at:
             self._poll_at = time.monotonic() + self._poll_seconds * random.uniform(0.8, 1.2)
             self._loop.announce(*self._families)
-        if self._loop.exchange.is_due():
+        if self._loop.exchange.may_get_more():
             self._schema.check()
             self._loop.claim()
 

@@ -158,13 +158,26 @@ begin
     from public.tenant_settings
     where tenant_settings.tenant_id = check_caller.tenant_id
   ) then
-    raise exception 'tenant_id: there is no tenant %', coalesce(check_caller.tenant_id::text, 'null')
-      using
-        errcode = 'TWTNT',
-        hint = 'Insert it into the table of tenants first: organizations, or the one that the application has.';
+    perform tickwork.raise_no_tenant(check_caller.tenant_id);
   end if;
 end
 $$;
+
+create function tickwork.raise_no_tenant(tenant_id uuid)
+returns void
+language plpgsql
+immutable
+set search_path = ''
+as $$
+begin
+  raise exception 'tenant_id: there is no tenant %', coalesce(raise_no_tenant.tenant_id::text, 'null')
+    using
+      errcode = 'TWTNT',
+      hint = 'Insert it into the table of tenants first: organizations, or the one that the application has.';
+end
+$$;
+
+comment on function tickwork.raise_no_tenant is 'Raises TWTNT.';
 
 create function tickwork.check_manager(tenant_id uuid)
 returns void

@@ -197,13 +197,14 @@ return tickwork.redact(
 comment on function tickwork.redacted is
   'The document, a payload or a result, with "[redacted]" in place of what only the worker and platform admins see.';
 
-create function tickwork.is_to_redact(job_type public.job_types, payload text)
+create function tickwork.is_to_redact(redacted text[], payload text)
 returns boolean
 language sql
 immutable
-return (job_type).redacted <> '{}' or tickwork.may_hold_secrets(payload);
+return redacted <> '{}' or tickwork.may_hold_secrets(payload);
 
-comment on function tickwork.is_to_redact is 'Whether a payload of a job of this type may have something to redact.';
+comment on function tickwork.is_to_redact is
+  'Whether a payload may have something to redact, if its type redacts these paths.';
 
 create function tickwork.redacted_payload(payload jsonb, job_type public.job_types)
 returns jsonb

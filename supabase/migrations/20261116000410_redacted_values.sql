@@ -49,7 +49,7 @@ begin
   update public.jobs
   set
     payload = tickwork.keep_payload(jobs.id, jobs.tenant_id, job_type, replace_payload.payload),
-    is_redacted = tickwork.is_to_redact(job_type, replace_payload.payload::text)
+    is_redacted = tickwork.is_to_redact((job_type).redacted, replace_payload.payload::text)
   where jobs.id = (job).id;
 end
 $$;

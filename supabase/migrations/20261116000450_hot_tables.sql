@@ -197,6 +197,15 @@ security definer -- those who delete a tenant may not write these tables
 set search_path = ''
 as $$
 begin
+  -- With an older snapshot, jobs that were being enqueued would stay: nothing here could see them.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'a tenant can only be deleted in a transaction that is read committed'
+      using errcode = 'invalid_transaction_state', hint = 'Begin the transaction with isolation level read committed.';
+  end if;
+
+  -- Those that were being enqueued are there by now: whoever enqueues holds the tenant. What whoever changes a job has
+  -- filed is there when the job is locked.
+  delete from public.jobs where jobs.tenant_id = old.tenant_id;
   delete from tickwork.allowances where allowances.tenant_id = old.tenant_id;
   delete from tickwork.blocked where blocked.tenant_number = old.number;
   delete from tickwork.pauses where pauses.scope = 'tenant ' || old.tenant_id;

@@ -16,12 +16,22 @@ $$;
 
 comment on function tickwork.check_size is 'Raises TWBIG if the value has more bytes than most.';
 
+create function tickwork.is_key(value text)
+returns boolean
+language sql
+immutable
+return octet_length(value) between 1 and 200;
+
 create function tickwork.check_key(field text, value text)
 returns void
 language plpgsql
 immutable
 as $$
 begin
+  if tickwork.is_key(check_key.value) is not false then
+    return;
+  end if;
+
   if check_key.value = '' then
     raise exception '%: must not be empty', check_key.field
       using errcode = 'TWKEY', hint = 'Leave it out, or give it a value.';
@@ -33,49 +43,50 @@ $$;
 
 comment on function tickwork.check_key is 'Raises TWKEY if the value is empty, TWBIG if it is too long. Null is fine.';
 
+-- The rules that every enqueue checks are SQL expressions that return the name of the rule that is broken, or null. So
+-- they become part of the statements that check many values at once. The messages are where the errors are raised.
+
+create function tickwork.broken_payload_rule(payload jsonb, as_text text)
+returns text
+language sql
+immutable
+return case
+  when jsonb_typeof(payload) <> 'object' then 'object'
+  when octet_length(as_text) > 65536 then 'size'
+  when jsonb_path_exists(payload, 'strict $.**{32} ? (@.type() == "object" || @.type() == "array")') then 'depth'
+  -- The text is checked first, because such numbers are rare.
+  when octet_length(as_text) >= 255
+    and as_text ~ '[0-9]{255}'
+    and jsonb_path_exists(payload, 'strict $.** ? (@.type() == "number" && (@ > 1e308 || @ < -1e308))')
+  then 'number'
+end;
+
+comment on function tickwork.broken_payload_rule is
+  'Null if the payload is an object that can be stored; otherwise object, size, depth or number.';
+
 create function tickwork.check_payload(payload jsonb, schema jsonb)
 returns void
 language plpgsql
 stable
 as $$
 declare
-  is_valid boolean;
   problem text;
 begin
-  if jsonb_typeof(check_payload.payload) <> 'object' then
-    raise exception 'payload: must be an object, not %', jsonb_typeof(check_payload.payload)
-      using errcode = 'TWPAY', hint = 'Wrap the value: {"value": ...}.';
-  end if;
-
-  perform tickwork.check_size('payload', check_payload.payload::text, 65536);
-
-  if jsonb_path_exists(check_payload.payload, 'strict $.**{32} ? (@.type() == "object" || @.type() == "array")') then
-    raise exception 'payload: nested deeper than 32 levels'
-      using errcode = 'TWPAY', hint = 'Flatten the payload.';
-  end if;
-
-  -- The text is checked first, because such numbers are rare.
-  if check_payload.payload::text ~ '[0-9]{255}'
-    and jsonb_path_exists(check_payload.payload, 'strict $.** ? (@.type() == "number" && (@ > 1e308 || @ < -1e308))')
-  then
-    raise exception 'payload: contains a number beyond 1e308'
-      using errcode = 'TWPAY', hint = 'Few languages can read it. Send it as a string.';
-  end if;
-
-  if check_payload.schema is null then
-    return;
-  end if;
-
-  if tickwork.knows_json_schema() then
-    -- By format rather than as a constant: a linter would look for the function on servers that do not have it.
-    execute format('select %I.jsonb_matches_schema($1, $2)', 'extensions')
-    into is_valid
-    using check_payload.schema::json, check_payload.payload;
-
-    problem := case when not is_valid then 'payload: does not match the schema of its type' end;
-  else
-    problem := tickwork.payload_problem(check_payload.payload, check_payload.schema, 'payload');
-  end if;
+  case tickwork.broken_payload_rule(check_payload.payload, check_payload.payload::text)
+    when 'object' then
+      raise exception 'payload: must be an object, not %', jsonb_typeof(check_payload.payload)
+        using errcode = 'TWPAY', hint = 'Wrap the value: {"value": ...}.';
+    when 'size' then
+      perform tickwork.check_size('payload', check_payload.payload::text, 65536);
+    when 'depth' then
+      raise exception 'payload: nested deeper than 32 levels'
+        using errcode = 'TWPAY', hint = 'Flatten the payload.';
+    when 'number' then
+      raise exception 'payload: contains a number beyond 1e308'
+        using errcode = 'TWPAY', hint = 'Few languages can read it. Send it as a string.';
+    else
+      problem := tickwork.schema_mismatch(check_payload.payload, check_payload.schema);
+  end case;
 
   if problem is not null then
     raise exception '%', problem
@@ -118,29 +129,11 @@ $$;
 comment on function tickwork.check_artifact_ref is
   'Raises TWPAY unless the payload is a reference to an artifact and nothing else, and its type redacts nothing.';
 
-create function tickwork.is_plain(payload jsonb, as_text text)
+create function tickwork.is_run_at(run_at timestamptz)
 returns boolean
 language sql
 immutable
-return jsonb_typeof(payload) = 'object'
-  and octet_length(as_text) <= 65536
-  and not jsonb_path_exists(payload, 'strict $.**{32} ? (@.type() == "object" || @.type() == "array")')
-  and (octet_length(as_text) < 255 or as_text !~ '[0-9]{255}')
-  and not payload ? 'artifact_ref';
-
-comment on function tickwork.is_plain is
-  'True only if check_payload accepts the payload, whatever its schema. It may accept others too.';
-
-create function tickwork.is_plain_match(payload jsonb, schema jsonb)
-returns boolean
-language sql
-stable
-return schema is null
-  or not tickwork.knows_json_schema()
-  and tickwork.payload_problem(payload, schema, 'payload') is null;
-
-comment on function tickwork.is_plain_match is
-  'True only if the payload matches its schema. With pg_jsonschema others may match too.';
+return run_at between '1900-01-01 00:00Z' and '9998-12-31 00:00Z';
 
 create function tickwork.check_run_at(run_at timestamptz)
 returns void
@@ -148,15 +141,17 @@ language plpgsql
 immutable
 as $$
 begin
+  if tickwork.is_run_at(check_run_at.run_at) then
+    return;
+  end if;
+
   if check_run_at.run_at is null or not isfinite(check_run_at.run_at) then
     raise exception 'run_at: must be a point in time, not %', coalesce(check_run_at.run_at::text, 'null')
       using errcode = 'TWRUN', hint = 'Pass now() to run the job as soon as possible.';
   end if;
 
-  if check_run_at.run_at not between '1900-01-01 00:00Z' and '9998-12-31 00:00Z' then
-    raise exception 'run_at: % is out of range, the year must be 1900 to 9998', check_run_at.run_at
-      using errcode = 'TWRUN', hint = 'Not every language can read such a date.';
-  end if;
+  raise exception 'run_at: % is out of range, the year must be 1900 to 9998', check_run_at.run_at
+    using errcode = 'TWRUN', hint = 'Not every language can read such a date.';
 end
 $$;
 
@@ -252,16 +247,10 @@ comment on function tickwork.check_delay is 'Returns the delay. Raises TWARG if 
 -- `set synchronous_commit` would be undone before the commit that it is meant for; a local setting is not.
 
 create function tickwork.wait_for_disk()
-returns void
-language plpgsql
+returns text
+language sql
 volatile
-as $$
-begin
-  if current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
-end
-$$;
+return case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', true) end;
 
 create function tickwork.skip_disk()
 returns void

@@ -1,69 +1,45 @@
 -- What follows an insert, whoever made it.
 
-create function tickwork.note_enqueued(jobs public.jobs[], filed_by timestamptz)
+create function tickwork.note_enqueued(owners uuid[], families text[], parked uuid[], awaiting uuid[])
 returns void
 language plpgsql
 volatile
 as $$
-declare
-  due_by constant timestamptz := clock_timestamp();
-  others uuid[];
-  not_ready uuid[];
-  owners uuid[];
 begin
-  if note_enqueued.jobs is null then
-    return;
-  end if;
-
   perform tickwork.wait_for_disk();
 
-  perform tickwork.on_artifact(job.id, job.tenant_id, job.payload)
-  from unnest(note_enqueued.jobs) as job
-  where job.payload ? 'artifact_ref';
-
-  select
-    array_agg(job.id) filter (where job.after is null),
-    array_agg(job.id) filter (where job.after is not null),
-    array_agg(distinct job.tenant_id) filter (where job.after is not null)
-  into others, not_ready, owners
-  from unnest(note_enqueued.jobs) as job
-  where job.lane is not null
-    or job.after is not null
-    or job.run_at > note_enqueued.filed_by;
-
-  if others is not null then
-    perform tickwork.file_jobs(others);
+  if note_enqueued.parked is not null then
+    perform tickwork.file_jobs(note_enqueued.parked);
   end if;
 
-  if not_ready is not null then
-    perform tickwork.file_awaiting(not_ready);
+  if note_enqueued.awaiting is not null then
+    perform tickwork.file_awaiting(note_enqueued.awaiting);
   end if;
 
   -- All jobs of a tenant at once, and tenants in a fixed order, so that calls cannot deadlock.
   perform tickwork.take_allowance(tenant.id, tenant.jobs)
   from (
-    select job.tenant_id, count(*)::integer
-    from unnest(note_enqueued.jobs) as job
-    group by job.tenant_id
-    order by job.tenant_id
+    select owner.id, count(*)::integer
+    from unnest(note_enqueued.owners) as owner(id)
+    group by owner.id
+    order by owner.id
   ) as tenant(id, jobs);
 
-  perform tickwork.announce(array(
-    select distinct job.family
-    from unnest(note_enqueued.jobs) as job
-    where job.run_at <= due_by
-      and job.after is null
-  ));
+  perform tickwork.announce(note_enqueued.families);
 
   -- Last: it locks jobs, and from then on waits for nobody.
-  perform tickwork.check_awaited(tickwork.tenant_number_of(owner.id))
-  from unnest(owners) as owner(id);
+  perform tickwork.check_awaited(owner.number)
+  from (
+    select distinct awaiting.tenant_number
+    from tickwork.awaiting
+    where awaiting.job_id = any (note_enqueued.awaiting)
+  ) as owner(number);
 end
 $$;
 
 comment on function tickwork.note_enqueued is
-  'Files the new jobs that a claim must not find yet, counts all of them against max_queued, and announces those that '
-  'are due.';
+  'Files new jobs that a claim must not find yet, counts the jobs of each owner against max_queued, wakes the workers '
+  'of the families with due jobs, and checks what some of them wait for. There is an owner for each job.';
 
 create function tickwork.announce(families text[])
 returns void
@@ -97,6 +73,7 @@ declare
   job_type public.job_types;
 begin
   perform tickwork.check_enqueuer(new.tenant_id, array[new.type]);
+  perform tickwork.hold_tenants(array[new.tenant_id]);
 
   select * into job_type
   from public.job_types
@@ -125,7 +102,7 @@ begin
 
   perform tickwork.check_state(new.status, new.lease_expires_at, new.finished_at);
 
-  if tickwork.is_to_redact(job_type, new.payload::text) then
+  if tickwork.is_to_redact(job_type.redacted, new.payload::text) then
     new.is_redacted := true;
     new.payload := tickwork.keep_payload(new.id, new.tenant_id, job_type, new.payload);
     -- The row may still be left out: on conflict do nothing.
@@ -153,9 +130,23 @@ language plpgsql
 security definer -- nobody else may write the queue's tables
 set search_path = ''
 as $$
+declare
+  due_by constant timestamptz := clock_timestamp();
 begin
   perform tickwork.take_keys(array(select inserted.id from inserted));
-  perform tickwork.note_enqueued(array(select inserted::public.jobs from inserted), '-infinity');
+
+  perform tickwork.on_artifact(inserted.id, inserted.tenant_id, inserted.payload)
+  from inserted
+  where inserted.payload ? 'artifact_ref';
+
+  perform tickwork.note_enqueued(
+    array_agg(inserted.tenant_id),
+    array_agg(distinct inserted.family) filter (where inserted.run_at <= due_by and inserted.after is null),
+    array_agg(inserted.id) filter (where inserted.after is null),
+    array_agg(inserted.id) filter (where inserted.after is not null)
+  )
+  from inserted
+  having count(*) > 0;
 
   if current_setting('tickwork.kept', true) <> '' then
     delete from tickwork.redacted_values

@@ -1,33 +1,5 @@
 -- The verbs.
 
-create function tickwork.enqueue_job(request tickwork.job_request)
-returns tickwork.enqueued_jobs
-language plpgsql
-volatile
-security definer -- max_attempts is not a column that clients may insert
-set search_path = ''
-as $$
-declare
-  enqueued tickwork.enqueued_jobs;
-begin
-  perform tickwork.check_enqueuer((enqueue_job.request).tenant_id, array[(enqueue_job.request).type]);
-
-  -- Callers must not choose it: with the id of another job they would be given that job.
-  request.id := tickwork.new_id();
-  request.source := 'manual';
-  request.source_ref := null;
-
-  if num_nonnulls((enqueue_job.request).idempotency_key, (enqueue_job.request).dedupe_key) = 0 then
-    return tickwork.insert_job(enqueue_job.request);
-  end if;
-
-  select * into enqueued
-  from tickwork.insert_jobs(array[enqueue_job.request]);
-
-  return enqueued;
-end
-$$;
-
 create function public.enqueue_job(
   tenant_id uuid,
   type text,

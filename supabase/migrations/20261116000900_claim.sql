@@ -73,8 +73,8 @@ create type tickwork.picked_jobs as (
 );
 
 comment on type tickwork.picked_jobs is
-  'passed are tenants that had fewer jobs of the class than their turn allowed. has_locks is whether the claim may hold '
-  'locks on limits, and so must not wait for another one.';
+  'passed are tenants that had fewer jobs of the class than their turn allowed. has_locks is whether the claim may '
+  'hold locks on limits, and so must not wait for another one.';
 
 -- Types with the highest priority first, for the tenants whose turn it is, and for each tenant the most urgent and
 -- oldest jobs; or only jobs of own_tenant, which take nobody's turn.
@@ -154,41 +154,3 @@ end
 $$;
 
 comment on function tickwork.claim is 'queued -> running. Starts up to max_jobs jobs, each under a lease.';
-
-create function tickwork.catch_up(family text, types text[])
-returns void
-language plpgsql
-volatile
-as $$
-declare
-  now_at constant timestamptz := clock_timestamp();
-begin
-  with free as (
-    select family_types.ctid as place
-    from tickwork.family_types
-    where family_types.family = catch_up.family
-      and (catch_up.types is null or family_types.type = any (catch_up.types))
-      and (family_types.asked_at > now_at - interval '1 minute') is not true
-    for no key update skip locked
-  )
-  update tickwork.family_types
-  set asked_at = now_at
-  from free
-  where family_types.ctid = free.place;
-
-  if exists (
-    select
-    from tickwork.family_types
-    where family_types.family = catch_up.family
-      and family_types.reaped_at < now_at - interval '1 second'
-  ) then
-    perform tickwork.reap(catch_up.family, 100);
-  end if;
-
-  -- Last: whoever rings holds locks that others wait for, and must wait for nobody.
-  perform tickwork.ring_alarms(catch_up.family, 16);
-end
-$$;
-
-comment on function tickwork.catch_up is
-  'Notes who asks, ends expired leases of the family and wakes its parked jobs that are due, a bounded number at a time.';

@@ -45,11 +45,37 @@ begin
 end
 $$;
 
-comment on function tickwork.check_claim is 'Raises TWARG, TWBIG or TWLEA if something is wrong in a claim, and says what.';
+comment on function tickwork.check_claim is 'Raises TWARG, TWBIG or TWLEA if something in a claim is wrong.';
 
-create function tickwork.claim_jobs(
-  family text, worker_id text, max_jobs integer, lease_seconds integer, types text[], own_tenant uuid default null
+create function tickwork.claim_alone(
+  family text, worker_id text, max_jobs integer, lease_seconds integer, types text[], own_tenant uuid
 )
+returns setof tickwork.claimed_job
+language plpgsql
+volatile
+as $$
+begin
+  perform tickwork.check_claim(
+    claim_alone.family, claim_alone.worker_id, claim_alone.max_jobs, claim_alone.lease_seconds
+  );
+  perform tickwork.skip_disk();
+
+  return query
+  select
+    job.id, job.tenant_id, job.type, claim_alone.family, job.lane, job.payload, job.attempts, job.max_attempts,
+    job.lease_token, job.lease_seconds, job.timeout_seconds, claim_alone.worker_id, job.correlation_id, job.trace,
+    job.wait_ms
+  from tickwork.claim(
+    claim_alone.family, claim_alone.worker_id, claim_alone.max_jobs, claim_alone.lease_seconds, claim_alone.types,
+    claim_alone.own_tenant
+  ) as job;
+end
+$$;
+
+comment on function tickwork.claim_alone is
+  'queued -> running. A claim in a transaction of its own. Raises TWLEA, TWARG, TWBIG.';
+
+create function tickwork.claim_jobs(family text, worker_id text, max_jobs integer, lease_seconds integer, types text[])
 returns setof tickwork.claimed_job
 language plpgsql
 volatile
@@ -57,20 +83,11 @@ security definer -- locking a row requires the right to update it, which the wor
 set search_path = ''
 as $$
 begin
-  perform tickwork.check_claim(
-    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds
-  );
-  perform tickwork.skip_disk();
-
   return query
-  select
-    job.id, job.tenant_id, job.type, claim_jobs.family, job.lane, job.payload, job.attempts, job.max_attempts,
-    job.lease_token, job.lease_seconds, job.timeout_seconds, claim_jobs.worker_id, job.correlation_id, job.trace,
-    job.wait_ms
-  from tickwork.claim(
-    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types,
-    claim_jobs.own_tenant
-  ) as job;
+  select *
+  from tickwork.claim_alone(
+    claim_jobs.family, claim_jobs.worker_id, claim_jobs.max_jobs, claim_jobs.lease_seconds, claim_jobs.types, null
+  );
 end
 $$;
 

@@ -21,8 +21,8 @@ comment on type tickwork.outcome is
   'How an attempt ended: done, failed, lease_expired or released. delay_seconds is how long to wait before the next '
   'attempt; null means that the backoff of the type decides.';
 
--- Without outcomes all jobs are done, and there is nothing to keep but their results. An index finds what is in an array
--- in order, whatever the order of the array, so that two calls for the same jobs cannot deadlock.
+-- Without outcomes all jobs are done, and there is nothing to keep but their results. An index finds what is in an
+-- array in order, whatever the order of the array, so that two calls for the same jobs cannot deadlock.
 
 create function tickwork.settle(ids uuid[], tokens uuid[], results jsonb[], outcomes tickwork.outcome[])
 returns text[]
@@ -143,7 +143,8 @@ return case
   else result
 end;
 
-comment on function tickwork.shown_result is 'The result of a job as everybody may see it. If that is not all, all is kept.';
+comment on function tickwork.shown_result is
+  'The result of a job as everybody may see it. If that is not all of it, the whole result is kept.';
 
 create function tickwork.note_outcomes(outcomes tickwork.outcome[], ids uuid[])
 returns boolean
@@ -160,5 +161,5 @@ end
 $$;
 
 comment on function tickwork.note_outcomes is
-  'What follows for jobs whose leases have been ended, and that are not simply done. Returns whether others wait for one '
-  'of those that are not done.';
+  'What follows for jobs whose leases have been ended, and that are not simply done. Returns whether others wait for '
+  'one of those that are not done.';

@@ -63,8 +63,9 @@ end
 $$;
 
 comment on function tickwork.settle_given is
-  'running -> done, queued, failed, dead or cancelled. Settles the outcomes that a worker sends as objects, and returns '
-  'what became of each job, in the order given. Raises TWARG, TWBIG and what enqueue_job raises for a follow-up.';
+  'running -> done, queued, failed, dead or cancelled. Settles the outcomes that a worker sends as objects, and '
+  'returns what became of each job, in the order given. Raises TWARG, TWBIG and what enqueue_job raises for a '
+  'follow-up.';
 
 create function tickwork.enqueue_follow_ups(outcomes tickwork.outcome[], settled uuid[])
 returns void

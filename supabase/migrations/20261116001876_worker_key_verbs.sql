@@ -16,7 +16,7 @@ begin
 
   return query
   select *
-  from tickwork.claim_jobs(
+  from tickwork.claim_alone(
     worker_claim_jobs.family, worker_claim_jobs.worker_id, worker_claim_jobs.max_jobs,
     worker_claim_jobs.lease_seconds, worker_claim_jobs.types, own_tenant
   );

@@ -72,7 +72,7 @@ begin
 
   traceparent := tickwork.trace_of_event(enqueue_deliveries.cause);
 
-  perform tickwork.insert_new_jobs(array(
+  perform tickwork.store_new_jobs(array(
     select tickwork.new_job(
       webhook_deliveries.tenant_id,
       'deliver_webhook',

@@ -53,8 +53,8 @@ REFUSED = (
     "tickwork.check_change",
     "tickwork.take_keys",
     "tickwork.follow_jobs",
-    "tickwork.insert_job(",
-    "tickwork.insert_new_jobs",
+    "tickwork.store_jobs",
+    "tickwork.store_new_jobs",
     "tickwork.start_job",
     "tickwork.enqueue_import",
     "tickwork.enqueue_removal(",
@@ -88,11 +88,11 @@ REFUSED = (
     "tickwork.caller_key(",
     "tickwork.live_key(",
 )
-# What the rollup keeps for itself: there is one row of a key, and it tells of no tenant.
+# What the queue keeps for itself: there is one row of a key, and it tells of no tenant.
 BOOKKEEPING = {
     *((f"tickwork.{table}", "insert") for table in ("counted_types", "rollup", "renewals", "metric_kinds")),
-    *((f"tickwork.{table}", "insert") for table in ("platform_tenant", "monthly_usage")),
-    *((f"tickwork.{table}", "select") for table in ("renewals", "metric_kinds")),
+    *((f"tickwork.{table}", "insert") for table in ("platform_tenant", "monthly_usage", "maintenance", "hooks")),
+    *((f"tickwork.{table}", "select") for table in ("renewals", "metric_kinds", "maintenance", "hooks")),
     ("public.signing_keys", "insert"),
     *(("tickwork.early_renewals", verb) for verb in ("select", "insert", "update", "delete")),
 }

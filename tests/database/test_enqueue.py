@@ -489,20 +489,24 @@ def wait_for_lock(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("payload", "is_plain"),
+    ("payload", "broken"),
     [
-        ("{}", True),
-        (json.dumps(NEST_32), True),
-        (json.dumps({"a": NEST_32}), False),
-        (json.dumps({"a": "x" * (65536 - 9)}), True),
-        (json.dumps({"a": "x" * (65536 - 8)}), False),
-        ('{"n": 1e253}', True),
-        ('{"n": 1e309}', False),
+        ("{}", None),
+        ("[]", "object"),
+        (json.dumps(NEST_32), None),
+        (json.dumps({"a": NEST_32}), "depth"),
+        (json.dumps({"a": "x" * (65536 - 9)}), None),
+        (json.dumps({"a": "x" * (65536 - 8)}), "size"),
+        ('{"n": 1e308}', None),
+        ('{"n": 1e309}', "number"),
     ],
 )
-def test_what_is_not_looked_at_closely_is_in_order(world: World, payload: str, is_plain: bool) -> None:
-    taken = world.value("select tickwork.is_plain(given, given::text) from (select %s::jsonb) as x(given)", payload)
+def test_a_payload_is_refused_by_the_rule_it_breaks(world: World, payload: str, broken: str | None) -> None:
+    rule = "select tickwork.broken_payload_rule(given, given::text) from (select %s::jsonb) as x(given)"
 
-    assert taken == is_plain
-    if is_plain:
+    assert world.value(rule, payload) == broken
+    if broken:
+        with pytest.raises(psycopg.Error, match="payload: "):
+            world.run("select tickwork.check_payload(%s, null)", payload)
+    else:
         world.run("select tickwork.check_payload(%s, null)", payload)

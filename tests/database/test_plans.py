@@ -459,13 +459,15 @@ def test_no_verb_of_a_worker_reads_the_jobs_of_others_where_none_are_expected(fu
 
 
 def test_the_tick_reads_what_runs_and_portions_of_the_rest(full: World) -> None:
+    # What is measured for alerts, once a minute, is counted up to a bound of its own.
+    full.service.maintenance.maintain()
     full.queue.claim_jobs("due", 10)
     reap_at(full, "-infinity")
 
     scans = scans_of(full, "select maintain()")
     release_all(full)
 
-    assert_by_index(of(scans, "jobs", "waiting", "parked", "alarms", "leases", "tenants"))
+    assert_by_index(of(scans, "jobs", "waiting", "parked", "alarms", "tenants"))
     assert touched_rows(of(scans, "waiting", "parked", "alarms")) <= 30
     # Two hundred of each type in each family are looked at.
     assert touched_rows(of(scans, "jobs")) <= 3000

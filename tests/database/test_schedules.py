@@ -53,8 +53,7 @@ SCRIPTS = {
     "heartbeat": Script("select heartbeat_job('$expired', '$expired_token')", ("TWLSE",)),
     "settle too late": Script("select id from complete_job('$expired', '$expired_token')", ("TWLSE",)),
     "settle and claim": Script(
-        "select id, lease_token, statuses from settle_and_claim("
-        "array['$running'::uuid], array['$token'::uuid], null, null, 'test', 'w', 2)"
+        "select * from settle_and_claim(array['$running'::uuid], array['$token'::uuid], null, null, 'test', 'w', 2)"
     ),
     "reap": Script("select maintain()"),
     "enqueue": Script("select id from enqueue_job('$tenant', 'greet_person')"),
@@ -233,7 +232,7 @@ class Scene:
             if name.startswith("claim") and not outcome.sqlstate:
                 claimed += [(id, token) for id, token in outcome.rows]
             if name == "settle and claim" and not outcome.sqlstate:
-                claimed += [(id, token) for id, token, _ in outcome.rows if id]
+                claimed += [(row[1], row[8]) for row in outcome.rows if row[1]]
         if len({id for id, _ in claimed}) < len(claimed):
             yield f"a job was claimed twice: {claimed}"
         tokens = {str(row["job_id"]): str(row["token"]) for row in self.world.rows("select * from tickwork.leases")}
@@ -246,8 +245,8 @@ class Scene:
         for name, outcome in zip(names, outcomes, strict=True):
             is_held = not outcome.sqlstate
             if name == "settle and claim":
-                # Only if the lease is lost there is a status to be told.
-                is_held = is_held and not any(statuses for _, _, statuses in outcome.rows)
+                # A row without a job says what became of it, unless it is done.
+                is_held = is_held and not any(not row[1] for row in outcome.rows)
             if name in ("complete", "fail", "settle and claim"):
                 settled["complete"] += is_held
             if name == "settle too late" or (name == "reap" and outcome.rows == [["1"]]):
@@ -325,8 +324,9 @@ def test_no_order_loses_an_event(world: World, verb: str) -> None:
 
 # Those in which one transaction can come between two statements of another.
 GATED = """
-    claim begin_picking pick_targets admit_to_lanes room_for settle note_undone
-    free_what_was_held reap insert_missing_jobs insert_job change_job end_queued requeue unfile_jobs file_jobs fill_lane
+    claim begin_picking pick pick_targets admit_to_lanes room_for settle note_outcomes note_undone
+    free_what_was_held reap store_jobs store_new_jobs enqueue_job hold_tenants
+    change_job end_queued requeue unfile_jobs file_jobs fill_lane
     forget_lane_rule follow_lane_rule hold_lane release_lane set_alarm reset_alarm pause_jobs take_allowance
     renew_allowances file_awaiting unfile_awaiting note_awaited_end check_portions check_portion decide_awaiting
     note_arrivals take_arrivals end_wait

@@ -108,7 +108,7 @@ def is_in_python(name: str) -> bool:
 
 def test_every_name_of_ours_exists(known: set[str]) -> None:
     labels = "".join((ROOT / "shared/tickwork" / name).read_text() for name in ("logs.py", "runtime/attempt.py"))
-    settled = (ROOT / "shared/tickwork/runtime/settle.py").read_text()
+    settled = (ROOT / "shared/tickwork/runtime/exchange.py").read_text()
     also = {
         "Statuses": set(re.findall("'([a-z_]+)'", SQL)),
         "Events, logs and metrics": {*re.findall(r'"([a-z_./]+)"', labels), *re.findall("([a-z_]+)=", settled)},

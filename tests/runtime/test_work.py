@@ -553,7 +553,7 @@ def test_an_attempt_whose_handler_has_returned_is_not_left(world: World) -> None
     assert trial.outcome() == Done(Greeting(text="Hello Ada"))
 
 
-def test_what_ends_a_hand_reaches_whoever_waits_for_it() -> None:
+def test_what_ends_a_thread_reaches_whoever_waits_for_it() -> None:
     with pytest.raises(ZeroDivisionError):
         WorkerThread(lambda: 1 / 0).wait(30)  # type: ignore[arg-type]
 

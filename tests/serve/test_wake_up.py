@@ -304,12 +304,10 @@ def test_no_more_jobs_are_claimed_than_allowed(source: Path, tmp_path: Path, wor
     assert all(world.reload(job).status == "done" for job in jobs)
 
 
-def test_with_max_jobs_of_1_exactly_one_job_is_claimed_by_claim_next_job(
-    source: Path, tmp_path: Path, world: World
-) -> None:
+def test_with_max_jobs_of_1_exactly_one_job_is_claimed(source: Path, tmp_path: Path, world: World) -> None:
     jobs = [world.job() for _ in range(3)]
     # With nothing else that claims.
-    world.run("revoke execute on function claim_jobs, settle_and_claim from tickwork_worker")
+    world.run("revoke execute on function claim_jobs, claim_next_job from tickwork_worker")
 
     with running_function(
         source, tmp_path, **settings(world, TICKWORK_MAX_JOBS="1", TICKWORK_WORKER_ID="one")

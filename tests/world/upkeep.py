@@ -36,7 +36,7 @@ def left_to_upkeep(world: World) -> list[str]:
         "select exists (select from schedule_fires where outcome = 'fired') as schedule, "
         "(select status = 'queued' from jobs where type = 'greet_nobody') as lease, "
         "not exists (select from jobs where finished_at < now() - interval '99 days') as retention, "
-        "(select job_id is not null from webhook_deliveries) as delivery, "
+        "not exists (select from webhook_deliveries where job_id is null) as delivery, "
         "exists (select from tickwork.totals) as figures"
     )
     return [name for name, is_done in done.items() if not is_done]

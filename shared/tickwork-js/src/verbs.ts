@@ -912,6 +912,22 @@ export interface Rows {
     created_at: string;
     updated_at: string;
   };
+  worked_job: {
+    statuses: readonly string[] | null;
+    id: string | null;
+    tenant_id: string | null;
+    type: string | null;
+    lane: string | null;
+    payload: unknown;
+    attempts: number | null;
+    max_attempts: number | null;
+    lease_token: string | null;
+    lease_seconds: number | null;
+    timeout_seconds: number | null;
+    correlation_id: string | null;
+    trace: string | null;
+    wait_ms: number | null;
+  };
 }
 
 /** The arguments of each verb, and what it returns: a row, one of several rows, or a value. */
@@ -2221,14 +2237,17 @@ export interface Verbs {
   };
   settle_and_claim: {
     arguments: {
-      outcomes: unknown;
+      job_ids: readonly string[];
+      lease_tokens: readonly string[];
+      results: readonly unknown[];
+      endings: unknown;
       family: string;
       worker_id: string;
       max_jobs?: number;
       lease_seconds?: number | null;
       types?: readonly string[] | null;
     };
-    row: Rows["settled_and_claimed"];
+    row: Rows["worked_job"];
   };
   settle_jobs: {
     arguments: {

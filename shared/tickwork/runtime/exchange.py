@@ -70,7 +70,11 @@ class Exchange:
 
     def is_due(self) -> bool:
         """Whether there is anything to settle, or may be anything to claim."""
-        return bool(self.finished) or (self.held < self._concurrency and self.turns.is_anybodys() and self._may_claim())
+        return bool(self.finished) or self.may_get_more()
+
+    def may_get_more(self) -> bool:
+        """Whether there is room for a job, and one may be due."""
+        return self.held < self._concurrency and self.turns.is_anybodys() and self._may_claim()
 
     def has_enough(self) -> bool:
         """Whether it pays to settle what is finished while the rest runs."""

@@ -50,7 +50,7 @@ def work(
     return loop.exchange.report
 
 
-class Hand:
+class HandlerThread:
     """A thread that runs handlers, one at a time."""
 
     attempt: Attempt | None = None
@@ -75,7 +75,7 @@ class Loop:
         self._families = families
         self._deadline = deadline
         self._concurrency = concurrency
-        self._hands: set[Hand] = set()
+        self._threads: set[HandlerThread] = set()
         self._resting = 0
         self._rested = threading.Condition()
         self._taken = 0
@@ -93,14 +93,14 @@ class Loop:
 
     def claim(self) -> None:
         """Look for jobs, if there is room for any."""
-        if not self.exchange.is_due():
+        if not self.exchange.may_get_more():
             return
         # While others are watched, nothing may be waited for here.
         if self.is_busy():
             self._call_helper()
         elif self.exchange.run():
-            self._hand_out(0)
-            self._start_hands()
+            self._wake_others(0)
+            self._start_threads()
 
     def is_busy(self) -> bool:
         return self.exchange.held > 0 or self.exchange.is_running()
@@ -116,7 +116,7 @@ class Loop:
             self._look_at = time.monotonic() + watch.LOOK_SECONDS
             self._look()
         self._settle_in_time()
-        self._start_hands()
+        self._start_threads()
 
     def close(self) -> None:
         """Start and claim no more: nobody watches any longer."""
@@ -126,22 +126,22 @@ class Loop:
             self._rested.notify_all()
 
     def _look(self) -> None:
-        for hand in list(self._hands):
-            attempt = hand.attempt
+        for thread in list(self._threads):
+            attempt = thread.attempt
             if attempt and attempt.is_to_be_abandoned() and attempt.abandon():
                 attempt.log("leave_handler", "WARNING", reason=repr(attempt.outcome()))
-                self._hands.discard(hand)
+                self._threads.discard(thread)
                 self.exchange.finished.append(attempt)
         if self._deadline.is_stopped():
             self.exchange.release_waiting()
-        running = [hand.attempt for hand in list(self._hands) if hand.attempt]
+        running = [thread.attempt for thread in list(self._threads) if thread.attempt]
         exchange = self.exchange
         held = [*exchange.waiting.copy(), *running, *exchange.finished.copy(), *exchange.under_way]
         watch.keep_leases([attempt for attempt in held if attempt.ending is None])
         for attempt in running:
             watch.stop_in_time(attempt, self._deadline)
         # Nobody else may be there to settle what has been released or abandoned.
-        if exchange.finished and not (self._concurrency == 1 and self._hands):
+        if exchange.finished and not (self._concurrency == 1 and self._threads):
             self._call_helper()
 
     def _settle_in_time(self) -> None:
@@ -152,20 +152,20 @@ class Loop:
             self._call_helper()
         self._oldest_finished = oldest
 
-    def _start_hands(self) -> None:
+    def _start_threads(self) -> None:
         """One at first; twice as many whenever nobody has taken a job for a while."""
         waiting = len(self.exchange.waiting)
-        if not waiting or (self._hands and self._are_quick()):
+        if not waiting or (self._threads and self._are_quick()):
             return
         self._taken_before = (self._taken, time.monotonic())
         if self._resting:
             with self._rested:
                 self._rested.notify(waiting)
             return
-        for _ in range(min(waiting, max(1, len(self._hands)), self._concurrency - len(self._hands))):
-            hand = Hand()
-            self._hands.add(hand)
-            self._start(self._work, hand)
+        for _ in range(min(waiting, max(1, len(self._threads)), self._concurrency - len(self._threads))):
+            thread = HandlerThread()
+            self._threads.add(thread)
+            self._start(self._work, thread)
 
     def _are_quick(self) -> bool:
         taken, since = self._taken_before
@@ -174,39 +174,39 @@ class Loop:
         self._taken_before = (self._taken, time.monotonic())
         return True
 
-    def _start(self, target: Callable[..., None], *arguments: Hand) -> None:
+    def _start(self, target: Callable[..., None], *arguments: HandlerThread) -> None:
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._guarded, target, *arguments), daemon=True).start()
 
-    def _guarded(self, target: Callable[..., None], *arguments: Hand) -> None:
+    def _guarded(self, target: Callable[..., None], *arguments: HandlerThread) -> None:
         try:
             target(*arguments)
         except BaseException as error:
             self._errors.append(error)
-        for hand in arguments:
-            self._hands.discard(hand)
+        for thread in arguments:
+            self._threads.discard(thread)
         self.wake.set()
 
-    def _work(self, hand: Hand) -> None:
+    def _work(self, thread: HandlerThread) -> None:
         """Run what waits, settle and claim, until nothing waits for a while or this thread is abandoned."""
-        while self._run_waiting(hand) and (self._exchange() or self._rest(hand)):
+        while self._run_waiting(thread) and (self._exchange() or self._rest(thread)):
             pass
 
-    def _run_waiting(self, hand: Hand) -> bool:
+    def _run_waiting(self, thread: HandlerThread) -> bool:
         exchange = self.exchange
         while not exchange.is_closed:
             try:
                 attempt = exchange.waiting.popleft()
             except IndexError:
                 return True
-            hand.attempt = attempt
-            hand.has_run = True
+            thread.attempt = attempt
+            thread.has_run = True
             self._taken += 1
             # What is bound for one job is not there for the next one, nor what its handler sets for itself.
             if not contextvars.copy_context().run(self._run, attempt):
                 return False
             exchange.finished.append(attempt)
-            hand.attempt = None
+            thread.attempt = None
             if exchange.has_enough():
                 self._call_helper()
         return False
@@ -228,10 +228,10 @@ class Loop:
     def _exchange(self) -> bool:
         if not self.exchange.is_due() or not self.exchange.run():
             return False
-        self._hand_out(1)
+        self._wake_others(1)
         return True
 
-    def _hand_out(self, own: int) -> None:
+    def _wake_others(self, own: int) -> None:
         """Wake those who can take what waits beyond one's own, or settle what has been finished meanwhile."""
         others = len(self.exchange.waiting) - own
         if others > 0:
@@ -240,13 +240,13 @@ class Loop:
             with self._rested:
                 self._rested.notify(max(1, others))
 
-    def _rest(self, hand: Hand) -> bool:
+    def _rest(self, thread: HandlerThread) -> bool:
         """Wait for something to do; false if there was nothing for a while, or others were quicker."""
         if self.exchange.held == 0:
             self.wake.set()
         with self._rested:
-            is_over = not hand.has_run
-            hand.has_run = False
+            is_over = not thread.has_run
+            thread.has_run = False
             self._resting += 1
             try:
                 while not self.exchange.is_closed:
@@ -277,5 +277,5 @@ class Loop:
     def _exchange_for_others(self) -> bool:
         if self.exchange.is_closed or not self.exchange.is_due() or not self.exchange.run():
             return False
-        self._hand_out(0)
+        self._wake_others(0)
         return True

@@ -31,8 +31,9 @@ MOVED_TABLES = (
     "public.trigger_fires",
     "public.webhook_endpoints",
 )
-# Their times are part of a key: a row must not meet one that has not been moved yet.
-MOVED_BY_A_DETOUR = ("tickwork.minutes",)
+# Their times are parts of a key: one row must not pass over another. They go there by way of another age.
+KEYED_TABLES = ("tickwork.minutes",)
+AGE = "interval '9000000 hours'"
 COLUMNS = """
     select attrelid::regclass::text as table, array_agg(attname::text) as columns
     from unnest(%s::text[]) as moved
@@ -53,12 +54,12 @@ class MovingTime:
         self._ahead = timedelta()
         self._updates = ""
         for row in connection.execute(COLUMNS, [list(MOVED_TABLES), list(NOT_MOVED)]):
-            detour = " - interval '8766000 hours'" if row["table"] in MOVED_BY_A_DETOUR else ""
-            moved = ", ".join(f"{column} = {column} - interval '{{0:.6f}} s'{detour}" for column in row["columns"])
-            self._updates += f"update {row['table']} set {moved};"
-            if detour:
-                back = ", ".join(f"{column} = {column} + interval '8766000 hours'" for column in row["columns"])
-                self._updates += f"update {row['table']} set {back};"
+            steps = ["- interval '{0:.6f} s'"]
+            if row["table"] in KEYED_TABLES:
+                steps = [f"- {AGE}", f"{steps[0]} + {AGE}"]
+            for step in steps:
+                moved = ", ".join(f"{column} = {column} {step}" for column in row["columns"])
+                self._updates += f"update {row['table']} set {moved};"
 
     @property
     def ahead(self) -> timedelta:

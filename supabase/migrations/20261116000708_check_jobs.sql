@@ -1,0 +1,108 @@
+-- What is looked at before jobs are stored: their tenants, the rules, and what must not be shown.
+
+create function tickwork.check_jobs(requests tickwork.job_request[], types text[])
+returns boolean
+language plpgsql
+volatile
+as $$
+declare
+  are_valid boolean;
+  have_secrets boolean;
+begin
+  with known as materialized (
+    select job_types.key, job_types.is_active, job_types.payload_schema, job_types.redacted
+    from public.job_types
+    where job_types.key = any (check_jobs.types)
+  )
+  select
+    bool_and(
+      tickwork.broken_rule(
+        job_type.is_active, request.priority, request.run_at, request.idempotency_key, request.dedupe_key, request.lane,
+        request.max_attempts, request.correlation_id, request.traceparent
+      ) is null
+      and tickwork.broken_payload_rule(request.payload, request.as_text) is null
+      and not request.payload ? 'artifact_ref'
+      and tickwork.schema_mismatch(request.payload, job_type.payload_schema) is null
+      and request.after is null
+    ),
+    bool_or(job_type.redacted <> '{}') or tickwork.may_hold_secrets(string_agg(request.as_text, ' '))
+  into are_valid, have_secrets
+  from (
+    select request.*, request.payload::text as as_text
+    from unnest(check_jobs.requests) as request
+    offset 0
+  ) as request
+  left join lateral (select * from known where known.key = request.type limit 1) as job_type on true;
+
+  -- What is wrong with the first of them is found out one by one, and so is what takes a lookup.
+  if not are_valid then
+    perform
+      tickwork.check_job(check_jobs.requests[request.ordinality], job_types),
+      tickwork.on_artifact(request.id, request.tenant_id, request.payload)
+    from unnest(check_jobs.requests) with ordinality as request
+    left join public.job_types on job_types.key = request.type
+    order by request.ordinality;
+  end if;
+
+  return have_secrets;
+end
+$$;
+
+comment on function tickwork.check_jobs is
+  'Holds the tenants of the jobs, and raises what enqueue_job raises unless all of them may be stored. Returns whether '
+  'there may be something to redact.';
+
+create function tickwork.hold_tenants(tenant_ids uuid[])
+returns void
+language plpgsql
+volatile
+as $$
+declare
+  -- Whoever deletes one of them waits for this transaction. Nobody waits for whoever deletes: it is as good as gone.
+  held constant uuid[] := array(
+    select tenants.tenant_id
+    from tickwork.tenants
+    where tenants.tenant_id = any (hold_tenants.tenant_ids)
+    for key share skip locked
+  );
+begin
+  if cardinality(held) < cardinality(hold_tenants.tenant_ids) then
+    perform tickwork.raise_no_tenant(tenant.id)
+    from unnest(hold_tenants.tenant_ids) as tenant(id)
+    where tenant.id is null
+      or tenant.id <> all (held);
+  end if;
+end
+$$;
+
+comment on function tickwork.hold_tenants is
+  'Keeps tenants, each named once, from being deleted until the end of the transaction. Raises TWTNT.';
+
+create function tickwork.keep_payloads(requests tickwork.job_request[])
+returns tickwork.job_request[]
+language plpgsql
+volatile
+as $$
+declare
+  request tickwork.job_request;
+  job_type public.job_types;
+begin
+  for place in 1 .. cardinality(keep_payloads.requests) loop
+    request := keep_payloads.requests[place];
+
+    select * into job_type
+    from public.job_types
+    where job_types.key = request.type;
+
+    if tickwork.is_to_redact(job_type.redacted, request.payload::text) then
+      request.payload := tickwork.keep_payload(request.id, request.tenant_id, job_type, request.payload);
+      requests[place] := request;
+    end if;
+  end loop;
+
+  return requests;
+end
+$$;
+
+comment on function tickwork.keep_payloads is
+  'Returns the requests as everybody may see them, and keeps their whole payloads for the workers.';
