@@ -55,7 +55,6 @@ REFUSED = (
     "tickwork.follow_jobs",
     "tickwork.store_jobs",
     "tickwork.store_new_jobs",
-    "tickwork.start_job",
     "tickwork.enqueue_import",
     "tickwork.enqueue_removal(",
     "tickwork.check_artifact_ref",

@@ -60,9 +60,8 @@ def test_a_claim_of_a_plain_job_calls_few_functions(world: World) -> None:
 
     assert {"claim_jobs", "claim", "begin_picking"} <= one
     assert {"claim_jobs", "claim", "pick_targets"} <= many
-    print(sorted(one), sorted(many))
-    assert len(one) <= 25, one
-    assert len(many) <= 25, many
+    assert len(one) <= 10, one
+    assert len(many) <= 20, many
 
 
 def test_what_families_know_of_ended_jobs_is_looked_up_once_for_all_of_them(world: World) -> None:

@@ -1301,7 +1301,6 @@ MUTANTS = [
         Mutant(defect, function, before, after, test_model.check_some_sequences)
         for defect, function, before, after in (
             ("the model: no fence", "tickwork.settle", FENCE, "true"),
-            ("the model: no fence for one job", "tickwork.settle", FENCE_OF_ONE, "true"),
             (
                 "the model: keys that are shared by all types",
                 "tickwork.job_asked_for",

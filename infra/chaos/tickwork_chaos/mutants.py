@@ -71,7 +71,7 @@ SQL_MUTANTS = (
     Mutant("one job too many", (("tickwork.pick_targets", "limit target.room", "limit target.room + 1"),)),
     Mutant(
         "acknowledged before it is on disk",
-        (("tickwork.wait_for_disk", "begin", "begin return;"),),
+        (("tickwork.wait_for_disk", "= 'off'", "= 'never'"),),
         (
             "alter database postgres set synchronous_commit = off",
             "alter system set wal_writer_delay = '10s'",
