@@ -19,7 +19,7 @@ from tests.world import World
 FEW = 150
 MAYBE = st.booleans()
 RESULTS = st.sampled_from([None, {"pages": 3}, {"login": {"token": "s3cret"}}, "text", {"iban": "DE1"}])
-# How many tenants there are, and whose jobs may be queued.
+# Of whom some have no jobs.
 TENANTS = 4
 TABLES: dict[LiteralString, LiteralString] = {
     "jobs": "select to_jsonb(jobs) as row from jobs order by id",
