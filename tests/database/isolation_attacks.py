@@ -64,6 +64,9 @@ class Answer(NamedTuple):
         return re.sub(f"{AN_ID}|{A_TIME}", "<>", f"{self.code} {self.text}")
 
     def is_yes_to(self, attack: Attack) -> bool:
+        if ".settle_and_claim" in attack.object:
+            # Where all that is settled is done, and nothing is claimed, there is nothing to say.
+            return bool(self.changed)
         return self.row_count > 0 or (
             ".raise_" in attack.object and self.code in ("TWLSE", "TWSTA", "TWDLV", "TWJOB", "TWCAL")
         )
@@ -138,10 +141,10 @@ def calls(scene: Scene, function: dict[str, Any], target: Target) -> Iterator[At
     """A call with every argument, one with those it needs, and one for each that may be left out."""
     signature, parameters = function["signature"], {each["name"]: each for each in function["parameters"]}
     name, rival = signature.partition("(")[0], scene.alpha if target.word == "beta" else scene.beta
-    is_leased = parameters.keys() & {"lease_token", "tokens", "heartbeats", "outcomes", "outcome", "endings"}
+    is_leased = parameters.keys() & {"lease_token", "lease_tokens", "tokens", "heartbeats", "outcomes", "outcome"}
     job = target.jobs["running" if is_leased else "dead" if "retry" in name else "queued"]
     argument = Arguments(scene, target, job, rival)
-    if "outcomes" in parameters and ".worker_" not in name:
+    if parameters.keys() & {"outcomes", "lease_tokens"} and ".worker_" not in name:
         # Where it settles and claims, it finds nothing to claim: a claim may touch every tenant.
         argument.values["family"] = "none"
     argument.values |= ARGUMENTS_OF.get(name.rpartition(".")[2], {})

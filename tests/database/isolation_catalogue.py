@@ -56,6 +56,9 @@ REFUSED = (
     "tickwork.store_jobs",
     "tickwork.store_new_jobs",
     "tickwork.enqueue_import",
+    # The jobs that they store are there already.
+    "tickwork.enqueue_deliveries(",
+    "tickwork.start_fire",
     "tickwork.enqueue_removal(",
     "tickwork.check_artifact_ref",
     "public.change_alert_rule",
@@ -76,7 +79,7 @@ REFUSED = (
     "tickwork.retire_rules",
     # They refuse what they are given.
     "tickwork.raise_broken_rule",
-    "tickwork.raise_no_passport",
+    "tickwork.raise_no_",
     # The rules are published, the version is active already.
     "tickwork.enqueue_rule_tests",
     "tickwork.check_activatable",
