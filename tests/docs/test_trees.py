@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from count_core import MIGRATIONS, functions_in
 
 README = MIGRATIONS.parent / "README.md"
