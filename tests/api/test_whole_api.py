@@ -55,6 +55,8 @@ bounded = settings(
 @pytest.fixture
 def scene(server: Server, populated: str) -> Iterator[Scene]:
     with cloned(server, populated) as name, Scene(server.url(name), server.url(name, "tickwork_worker")) as scene:
+        # Or the API is not ready.
+        scene.run("select public.maintain()")
         yield scene
 
 

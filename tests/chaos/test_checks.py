@@ -33,7 +33,10 @@ WRONG = {
     """,
     "illegal": "update storm.history set old_status = 'done' where new_status = 'running'",
     "gaps": "delete from storm.history where new_status = 'running'",
-    "tokens used twice": "insert into storm.tokens select * from storm.tokens where not is_over",
+    "tokens used twice": """
+        insert into storm.tokens (transaction, job_id, token, expires_at, is_over)
+        select pg_current_xact_id(), job_id, token, expires_at, is_over from storm.tokens where not is_over
+    """,
     "running without a lease": "delete from storm.tokens where is_over",
     "over a limit": """
         insert into storm.history (job_id, tenant_id, type, old_status, new_status)

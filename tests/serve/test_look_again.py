@@ -67,7 +67,7 @@ def test_a_look_beyond_the_budget_is_not_waited_for() -> None:
 def test_what_was_done_is_reported_although_the_second_look_fails(world: World) -> None:
     world.job()
     patient = settings(world, budget_seconds=60, look_again_seconds=0.05)
-    revoke = "revoke execute on function claim_next_job, claim_jobs, settle_and_claim from tickwork_worker"
+    revoke = "revoke execute on function settle_and_claim, tickwork.settle_and_claim from tickwork_worker"
 
     report = work_within_budget(world.queue, "test", handling(lambda: world.run(revoke)), patient)
 

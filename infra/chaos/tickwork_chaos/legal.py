@@ -47,9 +47,10 @@ WITHOUT_LEASE = """
 """
 
 REUSED_TOKENS = """
-    select token, count(*) as claims
+    select token, count(distinct transaction) as claims
     from storm.tokens
     where not is_over
     group by token
-    having count(*) > 1
+    -- All jobs of one claim share it.
+    having count(distinct transaction) > 1
 """

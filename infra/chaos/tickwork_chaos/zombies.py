@@ -1,17 +1,17 @@
 """Traces of workers that acted under a lease that was no longer theirs, or acted in halves."""
 
-# Where each token ended: an effect under it that comes later was written by somebody who had lost the job.
+# Where each lease ended: an effect under it that comes later was written by somebody who had lost the job.
 ENDS = """
-    select token, min(step) as step
+    select job_id, token, min(step) as step
     from storm.tokens
     where is_over
-    group by token
+    group by job_id, token
 """
 
 ZOMBIE_EFFECTS = f"""
     select effects.job_id, effects.attempt, effects.step, ends.step as ended_at_step
     from storm.effects
-    left join ({ENDS}) as ends on ends.token = effects.token
+    left join ({ENDS}) as ends on ends.job_id = effects.job_id and ends.token = effects.token
     where ends.step < effects.step or ends.step is null
 """
 

@@ -5,7 +5,7 @@ CONTENTS = {
     "demo": ("stack", "Run sample jobs and documents through, and check them."),
     "console": ("stack", "Print a link that signs you in to the stack's console, once."),
     "status": ("stack", "Show the URLs of the database and functions of the stack."),
-    "tick": ("stack", "Do what cron does, once: maintain the queue, wake the functions."),
+    "tick": ("stack", "Do what cron does, once: upkeep, and wake-ups."),
     "logs": ("logs", "Show the logs of the local stack, or those of one job."),
     "migrate": ("database", "Apply tickwork's migrations, and then those of the project."),
     "migrations": ("database", "Write the migrations into a folder, for `supabase db push`."),

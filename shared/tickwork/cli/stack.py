@@ -182,7 +182,7 @@ def status(
 
 @commands.command()
 def tick(database_url: DatabaseUrl = None, as_json: AsJson = False) -> None:
-    """Do what cron does, once: maintain the queue, wake the functions."""
+    """Do what cron does, once: upkeep, and wake-ups."""
     from tickwork_local.stack import find_stack
     from tickwork_local.ticker import wake_all
 
