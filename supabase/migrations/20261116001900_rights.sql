@@ -117,7 +117,7 @@ select tickwork.open_verbs('tickwork_worker', array['read_held_steps', 'store_he
 
 -- The application's backend and the operator.
 select tickwork.open_verbs('service_role', array[
-  'reap_expired_leases', 'rebuild_queue', 'purge_jobs', 'purge_audit', 'create_sign_in_link'
+  'rebuild_queue', 'purge_jobs', 'purge_audit', 'create_sign_in_link'
 ]);
 
 grant execute on function tickwork.enqueue_job, tickwork.held_tenant, tickwork.raise_lease_lost to tickwork_owner;
