@@ -126,9 +126,14 @@ as $$
   from unnest(check_worked.results) as result
   where octet_length(result::text) > 262144;
 
-  select tickwork.check_endings(jsonb_agg(coalesce(nullif(ending, 'null'), '{"status": "done"}')))
-  from jsonb_array_elements(check_worked.endings) as ending
-  having count(*) > 0;
+  select tickwork.check_endings(case jsonb_typeof(check_worked.endings)
+    when 'array' then (
+      select coalesce(jsonb_agg(coalesce(nullif(ending, 'null'), '{"status": "done"}')), '[]')
+      from jsonb_array_elements(check_worked.endings) as ending
+    )
+    else check_worked.endings
+  end)
+  where check_worked.endings is not null;
 $$;
 
 comment on function tickwork.check_worked is 'Raises TWARG, TWBIG unless a worker may send these results and endings.';

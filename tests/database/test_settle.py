@@ -5,6 +5,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.world import World
 from tickwork.errors import InvalidRequest
@@ -359,6 +360,43 @@ def test_the_token_of_another_job_of_the_batch_settles_nothing(world: World) -> 
 def test_outcomes_that_are_none_are_refused(world: World, outcomes: Any, message: str) -> None:
     with pytest.raises(InvalidRequest, match=message):
         world.queue.settle_jobs(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"endings": [{"status": "dead"}]}, "outcomes: status must be done, failed or released"),
+        ({"endings": {"status": "done"}}, "outcomes: must be an array of objects"),
+        ({"endings": [{"status": "failed", "reason": "x"}]}, r"outcomes\[0\]: unknown field reason"),
+        ({"endings": [{"status": "released", "delay_seconds": -1}]}, "delay_seconds: -1 is out of range"),
+        ({"result": "x" * 262_143}, "result: 262145 bytes is too large, the maximum is 262144"),
+        # Six times as long in its text as it is stored.
+        ({"result": "\u0001" * 43_691}, "result: 262148 bytes is too large, the maximum is 262144"),
+        ({"max_jobs": 1001}, "max_jobs: 1001 is out of range"),
+        ({"max_jobs": -1}, "max_jobs: -1 is out of range"),
+        ({"max_jobs": 1, "worker_id": "x" * 201}, "worker_id: 201 bytes is too large"),
+        ({"max_jobs": 1, "lease_seconds": 9}, "lease_seconds: 9 is out of range"),
+    ],
+)
+def test_what_a_worker_may_not_send_is_refused_and_settles_nothing(
+    world: World, sent: dict[str, Any], message: str
+) -> None:
+    job = world.running_job()
+    given = {"result": None, "endings": None, "worker_id": "w", "max_jobs": 0, "lease_seconds": None, **sent}
+
+    with pytest.raises(psycopg.Error, match=message):
+        world.connect_worker().execute(
+            "select * from settle_and_claim(array[%(id)s::uuid], array[%(token)s::uuid], array[%(result)s::jsonb], "
+            "%(endings)s::jsonb, 'test', %(worker_id)s, %(max_jobs)s, %(lease_seconds)s)",
+            {
+                **given,
+                **{name: None if given[name] is None else Jsonb(given[name]) for name in ("result", "endings")},
+                "id": job.id,
+                "token": job.lease_token,
+            },
+        )
+
+    assert world.reload(job).status == "running"
 
 
 def test_a_job_that_is_due_again_at_once_wakes_its_family(world: World) -> None:
