@@ -1,6 +1,7 @@
 -- The record: one row per job, for people and programs to read. The queue itself works on other tables.
 
 create table public.jobs (
+  -- First what stays as it is: of an update, the log holds what is between the first and the last column that differ.
   id uuid primary key default gen_random_uuid(),
   -- No foreign key: it would look up and lock the tenant once for every job. Instead, an enqueue holds the tenants of
   -- its jobs, and forget_tenant deletes jobs.
@@ -10,21 +11,9 @@ create table public.jobs (
   lane text,
   after uuid[],
   after_when text,
-  ready_at timestamptz,
-  status text not null default 'queued',
   priority integer not null default 0,
   payload jsonb not null default '{}',
-  result jsonb,
-  run_at timestamptz not null default clock_timestamp(),
-  attempts integer not null default 0,
   max_attempts integer not null,
-  lease_expires_at timestamptz,
-  lease_seconds integer,
-  timeout_seconds integer,
-  worker_id text,
-  progress double precision,
-  progress_message text,
-  cancel_requested_at timestamptz,
   idempotency_key text,
   dedupe_key text,
   correlation_id text,
@@ -33,16 +22,28 @@ create table public.jobs (
   source text not null default 'manual',
   source_ref text,
   notify boolean not null default false,
-  is_awaited boolean not null default false,
   is_redacted boolean not null default false,
-  error_code text,
-  error_message text,
+  is_awaited boolean not null default false,
   created_by uuid,
   -- After the transaction has got its number, by which the rollup knows which jobs may still turn up (roll_up).
   created_at timestamptz not null default case when pg_current_xact_id() is not null then clock_timestamp() end,
-  updated_at timestamptz not null default clock_timestamp(),
+  run_at timestamptz not null default clock_timestamp(),
+  ready_at timestamptz,
+  cancel_requested_at timestamptz,
+  lease_seconds integer,
+  timeout_seconds integer,
+  worker_id text,
+  attempts integer not null default 0,
   started_at timestamptz,
-  finished_at timestamptz
+  status text not null default 'queued',
+  lease_expires_at timestamptz,
+  progress double precision,
+  progress_message text,
+  updated_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz,
+  error_code text,
+  error_message text,
+  result jsonb
 )
 -- Every job is updated a few times and then never again. With room on its page, and no index on columns that change, an
 -- update writes nothing but that page. There is enough room for a batch to rewrite all rows of a page at once: with
