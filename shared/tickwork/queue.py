@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -23,7 +24,7 @@ from tickwork.settings import Settings
 SETTLE_AND_CLAIM = """
     select * from tickwork.settle_and_claim(
       job_ids => $1, lease_tokens => $2, results => $3, endings => $4, family => $5, worker_id => $6, max_jobs => $7,
-      lease_seconds => $8, types => $9
+      lease_seconds => $8, types => $9, new_token => $10
     )
 """
 
@@ -83,6 +84,8 @@ class Queue:
                 str(max_jobs).encode(),
                 str(seconds).encode() if seconds else None,
                 None if types is None else array_of_types(tuple(types)),
+                # Made here, because it costs the server more.
+                secrets.token_hex(16).encode(),
             ),
             # A job that is settled and was settled before would look as if its lease were lost.
             repeatable=not job_ids,

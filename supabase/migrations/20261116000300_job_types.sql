@@ -167,6 +167,7 @@ create table tickwork.family_types (
   lease_seconds integer not null default 60,
   timeout_seconds integer,
   turn regclass not null,
+  front regclass not null,
   is_limited boolean not null default false,
   is_paused boolean not null default false,
   full_until timestamptz not null default '-infinity',
@@ -180,6 +181,8 @@ with (fillfactor = 50);
 
 comment on table tickwork.family_types is 'The types of each family. Kept in step with job_types and pauses.';
 comment on column tickwork.family_types.turn is 'The sequence that keeps whose turn it is in the family.';
+comment on column tickwork.family_types.front is
+  'The sequence that keeps where the waiting jobs of the family begin, see move_front.';
 comment on column tickwork.family_types.full_until is
   'Until when claims skip the type, because as many of its jobs are running as may run.';
 comment on column tickwork.family_types.asked_at is 'When a worker last asked for jobs of the type, to the minute.';
@@ -199,24 +202,30 @@ create table tickwork.pauses (
 
 select tickwork.guard_table('tickwork.pauses');
 
--- Each family keeps whose turn it is in a sequence: nobody ever waits for one, and a rollback does not change it.
+-- Each family keeps whose turn it is in a sequence, and where its waiting jobs begin in another: nobody ever waits for
+-- one, and a rollback does not change it. Not logged: after a crash they begin anew.
 
 create function tickwork.add_family_type(family text, type text)
 returns void
 language plpgsql
 volatile
 as $$
+declare
+  turn constant text := format('tickwork.%I', 'turn_of_' || add_family_type.family);
+  front constant text := format('tickwork.%I', 'front_of_' || add_family_type.family);
 begin
   -- One at a time: two transactions that add the same family would conflict in the catalog.
   perform pg_advisory_xact_lock(hashtextextended('family types', 0));
 
-  execute format('create sequence if not exists tickwork.%I minvalue 0', 'turn_of_' || add_family_type.family);
+  execute format('create unlogged sequence if not exists %s minvalue 0', turn);
+  execute format('create unlogged sequence if not exists %s minvalue 0', front);
 
-  insert into tickwork.family_types (family, type, turn, is_paused)
+  insert into tickwork.family_types (family, type, turn, front, is_paused)
   values (
     add_family_type.family,
     add_family_type.type,
-    format('tickwork.%I', 'turn_of_' || add_family_type.family)::regclass,
+    turn::regclass,
+    front::regclass,
     exists (
       select
       from tickwork.pauses

@@ -29,6 +29,14 @@ declare
   due_by constant timestamptz := clock_timestamp();
   place record;
 begin
+  perform tickwork.lower_front(filed.family, filed.run_at)
+  from (
+    select jobs.family, min(jobs.run_at)
+    from unnest(file_jobs.ids) as filed(id)
+    cross join lateral (select * from public.jobs where jobs.id = filed.id limit 1) as jobs
+    group by jobs.family
+  ) as filed(family, run_at);
+
   -- Until this transaction ends, none of the lane rules read here can be removed.
   perform pg_advisory_xact_lock_shared(7464, (tenant.number & 1023)::integer)
   from (

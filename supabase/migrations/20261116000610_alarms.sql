@@ -87,6 +87,7 @@ as $$
 declare
   due_by constant timestamptz := clock_timestamp();
   owner_id constant uuid := tickwork.tenant_id_of(wake_parked.tenant_number);
+  woken_from timestamptz;
   rule tickwork.lane_rules;
 begin
   with taken as (
@@ -120,12 +121,18 @@ begin
       'infinity'
     from judged
     where judged.is_ruled
+  ),
+  lanes as (
+    update tickwork.lane_rules
+    set wake_at = due_by
+    where lane_rules.tenant_id = owner_id
+      and lane_rules.family = wake_parked.family
+      and lane_rules.lane = any (array(select judged.lane from judged where judged.is_ruled))
   )
-  update tickwork.lane_rules
-  set wake_at = due_by
-  where lane_rules.tenant_id = owner_id
-    and lane_rules.family = wake_parked.family
-    and lane_rules.lane = any (array(select judged.lane from judged where judged.is_ruled));
+  select min(judged.run_at) into woken_from
+  from judged;
+
+  perform tickwork.lower_front(wake_parked.family, woken_from);
 
   for rule in
     select *

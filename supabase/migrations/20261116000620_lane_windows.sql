@@ -26,6 +26,7 @@ as $$
 declare
   rule tickwork.lane_rules;
   room integer;
+  filled_from timestamptz;
 begin
   select * into rule
   from tickwork.lane_rules
@@ -77,14 +78,20 @@ begin
       for update skip locked
     ))
     returning parked.*
+  ),
+  filled as (
+    insert into tickwork.waiting (family, type, tenant_number, priority, run_at, job_id, lane)
+    select taken.family, taken.type, taken.tenant_number, taken.priority, taken.run_at, taken.job_id, taken.lane
+    from taken
   )
-  insert into tickwork.waiting (family, type, tenant_number, priority, run_at, job_id, lane)
-  select taken.family, taken.type, taken.tenant_number, taken.priority, taken.run_at, taken.job_id, taken.lane
+  select min(taken.run_at) into filled_from
   from taken;
+
+  perform tickwork.lower_front(fill_lane.family, filled_from);
 
   -- Forgotten only when its alarm rings. That takes a lock that others wait for, and whoever settles or enqueues may
   -- still have to wait for them.
-  if not found and tickwork.is_needless(rule) then
+  if filled_from is null and tickwork.is_needless(rule) then
     perform tickwork.wake_lane(rule, clock_timestamp(), fill_lane.tenant_number);
   end if;
 end

@@ -12,6 +12,7 @@ declare
   has_secrets boolean;
   owners uuid[];
   families text[];
+  first_at timestamptz;
   parked uuid[];
   awaiting uuid[];
 begin
@@ -71,10 +72,16 @@ begin
   select
     array_agg(stored.tenant_id),
     array_agg(distinct stored.family) filter (where stored.run_at <= due_by and stored.after is null),
+    min(stored.run_at) filter (where stored.run_at < due_by),
     array_agg(stored.id) filter (where stored.after is null and (stored.lane is not null or stored.run_at > due_by)),
     array_agg(stored.id) filter (where stored.after is not null)
-  into owners, families, parked, awaiting
+  into owners, families, first_at, parked, awaiting
   from stored;
+
+  if first_at is not null then
+    perform tickwork.lower_front(family, first_at)
+    from unnest(families) as family;
+  end if;
 
   perform tickwork.note_enqueued(owners, families, parked, awaiting);
 end

@@ -38,7 +38,13 @@ comment on type tickwork.turns is
   'left of it for the next claim.';
 
 create function tickwork.next_turns(
-  family text, types text[], are_limited boolean, wanted integer, passed bigint[], turn bigint
+  family text,
+  types text[],
+  front timestamptz,
+  are_limited boolean,
+  wanted integer,
+  passed bigint[],
+  turn bigint
 )
 returns tickwork.turns
 language plpgsql
@@ -71,6 +77,7 @@ begin
         where waiting.family = next_turns.family
           and waiting.type = served.type
           and waiting.tenant_number > ring.number
+          and waiting.run_at >= next_turns.front
         order by waiting.family, waiting.type, waiting.tenant_number
         limit 1
       ) as next_in_type
@@ -188,14 +195,16 @@ language sql
 immutable
 return wanted / 10 + wanted % 10 * (((starts + 17) * 40503 & 65535) < 6554)::integer;
 
-create function tickwork.lower_priority(family text, types text[], tenant_number bigint, rank bigint)
+create function tickwork.lower_priority(
+  family text, types text[], front timestamptz, tenant_number bigint, rank bigint, highest integer default null
+)
 returns integer
 language plpgsql
 volatile
 as $$
 declare
-  priorities integer[] := array[]::integer[];
-  lower integer := 101;
+  lower integer := coalesce(lower_priority.highest, 101);
+  priorities integer[] := array_remove(array[lower_priority.highest], null);
 begin
   -- From one priority to the next, however many jobs each has. There are at most 101.
   loop
@@ -209,6 +218,7 @@ begin
           and waiting.type = served.type
           and waiting.tenant_number = lower_priority.tenant_number
           and waiting.priority < lower
+          and waiting.run_at >= lower_priority.front
         order by waiting.family, waiting.type, waiting.tenant_number, waiting.priority desc
         limit 1
       ) as next_in_type
@@ -226,4 +236,4 @@ $$;
 
 comment on function tickwork.lower_priority is
   'One of the lower priorities of the tenant''s waiting jobs, a different one for each rank; null if there is only one '
-  'priority.';
+  'priority. highest is the highest one, if that is known.';

@@ -63,6 +63,7 @@ create type tickwork.picked_jobs as (
   family text,
   own_tenant uuid,
   sequence regclass,
+  front timestamptz,
   turn bigint,
   priorities integer[],
   classes integer[],
@@ -80,27 +81,23 @@ comment on type tickwork.picked_jobs is
 -- oldest jobs; or only jobs of own_tenant, which take nobody's turn.
 
 create function tickwork.claim(
-  family text, worker_id text, max_jobs integer, lease_seconds integer, types text[], own_tenant uuid
+  family text, worker_id text, max_jobs integer, lease_seconds integer, types text[], own_tenant uuid, token uuid
 )
 returns setof tickwork.worked_job
 language plpgsql
 volatile
 as $$
 declare
-  -- One for all of them: whoever settles a job names both.
-  token constant uuid := gen_random_uuid();
   wanted integer := claim.max_jobs;
-  picked tickwork.picked_jobs := tickwork.begin_picking(
+  picked tickwork.picked_jobs := tickwork.prepare_picking(
     claim.family, claim.types, claim.lease_seconds, claim.max_jobs, claim.own_tenant
   );
   now_at timestamptz;
   started integer;
 begin
   loop
-    if picked.records is null then
-      picked := tickwork.pick(picked, wanted);
-      exit when picked.records is null;
-    end if;
+    picked := tickwork.pick(picked, wanted);
+    exit when picked.records is null;
 
     -- After the limits have been locked.
     now_at := clock_timestamp();
@@ -136,21 +133,22 @@ begin
     leased as (
       insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
       select
-        job.id, token, claim.family, job.type, job.tenant_id, job.lane, job.lease_seconds, job.lease_expires_at,
+        job.id, claim.token, claim.family, job.type, job.tenant_id, job.lane, job.lease_seconds, job.lease_expires_at,
         picked.is_limited or job.is_watched
       from started_jobs as job
     )
     select
-      null::text[], job.id, job.tenant_id, job.type, job.lane, job.payload, job.attempts, job.max_attempts, token,
+      null::text[], job.id, job.tenant_id, job.type, job.lane, job.payload, job.attempts, job.max_attempts, claim.token,
       job.lease_seconds, job.timeout_seconds, job.correlation_id, job.trace, job.wait_ms
     from started_jobs as job;
 
     get diagnostics started = row_count;
     wanted := wanted - started;
     exit when wanted = 0;
-    picked.records := null;
   end loop;
 end
 $$;
 
-comment on function tickwork.claim is 'queued -> running. Starts up to max_jobs jobs, each under a lease.';
+comment on function tickwork.claim is
+  'queued -> running. Starts up to max_jobs jobs, each under a lease. They share the token: whoever settles a job names '
+  'both.';

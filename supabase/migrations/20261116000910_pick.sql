@@ -8,19 +8,32 @@ language plpgsql
 volatile
 as $$
 declare
+  now_at constant timestamptz := clock_timestamp();
   picked tickwork.picked_jobs;
   starts bigint;
   low_starts integer;
   low_class integer;
 begin
+  if (
+    select bool_or(tickwork.is_overdue(family_types.reaped_at, family_types.asked_at, now_at))
+    from tickwork.family_types
+    where family_types.family = prepare_picking.family
+      and (prepare_picking.types is null or family_types.type = any (prepare_picking.types))
+  ) is not false
+    or exists (select from tickwork.alarms where alarms.family = prepare_picking.family and alarms.wake_at <= now_at)
+  then
+    perform tickwork.catch_up(prepare_picking.family, prepare_picking.types);
+  end if;
+
   -- Types with the highest priority first.
   select
     array_agg(served.type), array_agg(coalesce(prepare_picking.lease_seconds, served.lease_seconds)),
     array_agg(served.timeout_seconds), array_agg(served.priority), bool_or(served.is_limited),
-    prepare_picking.family, prepare_picking.own_tenant, (array_agg(served.turn))[1], '{}', false
+    prepare_picking.family, prepare_picking.own_tenant, (array_agg(served.turn))[1],
+    tickwork.front_at(pg_sequence_last_value((array_agg(served.front))[1])), '{}', false
   into
     picked.types, picked.lease_seconds, picked.timeouts, picked.priorities, picked.is_limited, picked.family,
-    picked.own_tenant, picked.sequence, picked.passed, picked.has_locks
+    picked.own_tenant, picked.sequence, picked.front, picked.passed, picked.has_locks
   from (
     select *
     from tickwork.family_types
@@ -47,6 +60,10 @@ begin
   -- One start in ten goes to types, or to jobs, that are less urgent.
   low_class := picked.priorities[1 + starts / 10 % cardinality(picked.priorities)];
   picked.has_low_starts := low_starts = 0 or low_class >= picked.priorities[1];
+
+  if tickwork.is_time_to_move(starts, prepare_picking.max_jobs) then
+    perform tickwork.move_front(picked.family, picked.front);
+  end if;
 
   if not picked.has_low_starts then
     picked.classes := low_class || picked.classes;
@@ -76,7 +93,10 @@ begin
   for pass in 1 .. 50 loop
     exit when picked.classes = '{}';
 
-    types := tickwork.types_of_class(picked);
+    types := case
+      when cardinality(picked.types) = 1 and not picked.is_limited then picked.types
+      else tickwork.types_of_class(picked)
+    end;
     turns := tickwork.turns_of_class(picked, types, least(pick.wanted, picked.class_starts));
 
     if turns.last_number is not null then
@@ -120,10 +140,6 @@ language plpgsql
 volatile
 as $$
 begin
-  if cardinality((picked).types) = 1 and not (picked).is_limited then
-    return (picked).types;
-  end if;
-
   return array(
     select served.type
     from unnest((picked).types, (picked).priorities) as served(type, priority)
@@ -151,7 +167,8 @@ begin
 
   if (picked).own_tenant is null then
     return tickwork.next_turns(
-      (picked).family, turns_of_class.types, (picked).is_limited, turns_of_class.wanted, (picked).passed, (picked).turn
+      (picked).family, turns_of_class.types, (picked).front, (picked).is_limited, turns_of_class.wanted,
+      (picked).passed, (picked).turn
     );
   end if;
 

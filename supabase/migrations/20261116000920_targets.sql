@@ -14,7 +14,7 @@ begin
     select
       given.number, given.room, low.starts as low_starts, open.types,
       case when low.starts > 0 then
-        tickwork.lower_priority(picked.family, open.types, given.number, given.starts / 10)
+        tickwork.lower_priority(picked.family, open.types, picked.front, given.number, given.starts / 10)
       end as low_priority
     from (
       select
@@ -44,7 +44,9 @@ begin
     where cardinality(turn.types) = 1
     union all
     select first.type, first.jobs
-    from tickwork.first_types(picked.family, turn.types, turn.number, part.max_priority, part.room) as first
+    from tickwork.first_types(
+      picked.family, turn.types, picked.front, turn.number, part.max_priority, part.room
+    ) as first
     where cardinality(turn.types) > 1
   ) as head
   where part.max_priority is not null
@@ -62,7 +64,7 @@ comment on function tickwork.targets_of is
   'The starts of each turn, as far as limits allow: how many of each type, and how many of those at a lower priority.';
 
 create function tickwork.first_types(
-  family text, types text[], tenant_number bigint, max_priority integer, max_jobs integer
+  family text, types text[], front timestamptz, tenant_number bigint, max_priority integer, max_jobs integer
 )
 returns table (type text, jobs integer)
 language plpgsql
@@ -81,6 +83,7 @@ begin
         and standing.type = served.type
         and standing.tenant_number = first_types.tenant_number
         and standing.priority <= first_types.max_priority
+        and standing.run_at >= first_types.front
       order by standing.family, standing.type, standing.tenant_number, standing.priority desc, standing.run_at
       limit first_types.max_jobs
     ) as waiting
@@ -157,6 +160,7 @@ begin
       and waiting.type = target.type
       and waiting.tenant_number = target.number
       and waiting.priority <= target.max_priority
+      and waiting.run_at >= picked.front
     -- By the whole key of the index: under row-level security the planner does not see which columns are constant.
     order by waiting.family, waiting.type, waiting.tenant_number, waiting.priority desc, waiting.run_at
     limit target.room
@@ -174,7 +178,11 @@ begin
   end if;
 
   picked.class_starts := picked.class_starts - coalesce(cardinality(picked.records), 0);
-  picked.passed := picked.passed || tickwork.passed_turns(picked, pick_targets.types, turns, targets, numbers);
+
+  if turns.is_limited or coalesce(cardinality(numbers), 0) < (select sum(room) from unnest(turns.rooms) as room) then
+    picked.passed := picked.passed || tickwork.passed_turns(picked, pick_targets.types, turns, targets, numbers);
+  end if;
+
   return picked;
 end
 $$;

@@ -31,71 +31,43 @@ volatile
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
-  lease record;
   settled record;
 begin
-  if current_setting('synchronous_commit') = 'off' then
-    perform tickwork.wait_for_disk();
-  end if;
+  perform tickwork.wait_for_disk();
 
   -- The fence: whoever deletes the lease under its token holds the job.
-  if cardinality(settle.ids) = 1 and settle.outcomes is null then
-    -- One job that is done, by far the most common case. What follows does the same, at a third more cost; a test
-    -- compares the two.
+  with ended as (
     delete from tickwork.leases
-    where leases.job_id = settle.ids[1]
-      and leases.token = settle.tokens[1]
-    returning leases.job_id, leases.is_watched into lease;
-
+    where leases.job_id = any (settle.ids)
+      and leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]
+    returning
+      leases.job_id as id, leases.is_watched,
+      settle.outcomes is null or (settle.outcomes[array_position(settle.ids, leases.job_id)]).status = 'done'
+        as is_done
+  ),
+  done as (
     update public.jobs
     set
       status = 'done',
-      result = tickwork.shown_result(jobs.id, settle.results[1], jobs.is_redacted),
+      result = tickwork.shown_result(
+        jobs.id, settle.results[array_position(settle.ids, jobs.id)], jobs.is_redacted
+      ),
       progress = 1,
       error_code = null,
       error_message = null,
       lease_expires_at = null,
       updated_at = now_at,
       finished_at = now_at
-    where jobs.id = lease.job_id
-    returning
-      array[jobs.id] as ids, true as are_done, lease.is_watched or jobs.is_awaited as are_watched,
-      exists (select from tickwork.hooks where hooks.moment = 'done') as are_heard
-    into settled;
-  else
-    with ended as (
-      delete from tickwork.leases
-      where leases.job_id = any (settle.ids)
-        and leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]
-      returning
-        leases.job_id as id, leases.is_watched,
-        settle.outcomes is null or (settle.outcomes[array_position(settle.ids, leases.job_id)]).status = 'done'
-          as is_done
-    ),
-    done as (
-      update public.jobs
-      set
-        status = 'done',
-        result = tickwork.shown_result(
-          jobs.id, settle.results[array_position(settle.ids, jobs.id)], jobs.is_redacted
-        ),
-        progress = 1,
-        error_code = null,
-        error_message = null,
-        lease_expires_at = null,
-        updated_at = now_at,
-        finished_at = now_at
-      -- One scan for all of them. And an array: with ids that are equal, the planner could also read all jobs.
-      where jobs.id = any (array(select ended.id from ended where ended.is_done))
-      returning jobs.is_awaited
-    )
-    select
-      array_agg(ended.id) as ids, bool_and(ended.is_done) as are_done,
-      bool_or(ended.is_watched) or exists (select from done where done.is_awaited) as are_watched,
-      exists (select from tickwork.hooks where hooks.moment = 'done') as are_heard
-    into settled
-    from ended;
-  end if;
+    -- One scan for all of them. And an array: with ids that are equal, the planner could also read all jobs.
+    where jobs.id = any (array(select ended.id from ended where ended.is_done))
+    returning jobs.is_awaited
+  )
+  select
+    array_agg(ended.id) as ids, bool_and(ended.is_done) as are_done,
+    bool_or(ended.is_watched) or exists (select from done where done.is_awaited) as are_watched,
+    exists (select from tickwork.hooks where hooks.moment = 'done') as are_heard
+  into settled
+  from ended;
 
   if settled.ids is null then
     return array_fill(null::text, array[cardinality(settle.ids)]);

@@ -12,14 +12,21 @@ as $$
 declare
   own_tenant constant uuid := tickwork.check_worker(worker_claim_jobs.family);
 begin
+  perform tickwork.check_claim(
+    worker_claim_jobs.family, worker_claim_jobs.worker_id, worker_claim_jobs.max_jobs, worker_claim_jobs.lease_seconds
+  );
   perform tickwork.note_use(tickwork.caller_key_id());
+  perform tickwork.skip_disk();
 
   return query
-  select *
-  from tickwork.claim_alone(
-    worker_claim_jobs.family, worker_claim_jobs.worker_id, worker_claim_jobs.max_jobs,
-    worker_claim_jobs.lease_seconds, worker_claim_jobs.types, own_tenant
-  );
+  select
+    job.id, job.tenant_id, job.type, worker_claim_jobs.family, job.lane, job.payload, job.attempts, job.max_attempts,
+    job.lease_token, job.lease_seconds, job.timeout_seconds, worker_claim_jobs.worker_id, job.correlation_id, job.trace,
+    job.wait_ms
+  from tickwork.claim(
+    worker_claim_jobs.family, worker_claim_jobs.worker_id, worker_claim_jobs.max_jobs, worker_claim_jobs.lease_seconds,
+    worker_claim_jobs.types, own_tenant, gen_random_uuid()
+  ) as job;
 end
 $$;
 

@@ -14,7 +14,7 @@ declare
       and family_types.full_until < clock_timestamp()
   );
   turns constant tickwork.turns := tickwork.next_turns(
-    count_due.family, types, true, count_due.most, '{}', tickwork.read_turn(count_due.family)
+    count_due.family, types, '-infinity', true, count_due.most, '{}', tickwork.read_turn(count_due.family)
   );
 begin
   return (

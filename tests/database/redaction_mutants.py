@@ -1,5 +1,6 @@
 """Broken variants of the SQL that redacts values, each with the test that must turn red on it."""
 
+from tests.database import test_one_and_many
 from tests.database import test_redaction as redaction
 from tests.world.mutant import Mutant
 
@@ -88,16 +89,15 @@ MUTANTS = [
     ),
     Mutant(
         "a result is stored as it is",
-        "tickwork.settle",
-        "tickwork.shown_result(jobs.id, settle.results[1], jobs.is_redacted)",
-        "settle.results[1]",
-        RESULTS,
-        (False,),
+        "tickwork.settle_and_claim",
+        "tickwork.shown_result(jobs.id, settle_and_claim.results[1], jobs.is_redacted)",
+        "settle_and_claim.results[1]",
+        test_one_and_many.check_some_settlements,
     ),
     Mutant(
         "results are stored as they are",
         "tickwork.settle",
-        f"tickwork.shown_result(\n          jobs.id, {RESULT}, jobs.is_redacted\n        )",
+        f"tickwork.shown_result(\n        jobs.id, {RESULT}, jobs.is_redacted\n      )",
         RESULT,
         RESULTS,
         (True,),

@@ -18,6 +18,7 @@ from tests.database import (
     test_enqueued_by,
     test_event_triggers,
     test_filing,
+    test_fronts,
     test_handler_writes,
     test_isolation,
     test_lanes,
@@ -46,7 +47,7 @@ from tests.world.crowd import claim_in_batches, claim_one_by_one, claim_one_type
 from tests.world.mutant import Mutant
 
 FENCE = "leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]"
-FENCE_OF_ONE = "leases.token = settle.tokens[1]"
+FENCE_OF_ONE = "leases.token = settle_and_claim.lease_tokens[1]"
 OF_A_TYPE = ["greet_person"]
 CLAIMS, SETTLEMENTS = test_one_and_many.check_some_claims, test_one_and_many.check_some_settlements
 # Written so that no line of the suite is a copy of the SQL: just enough of it to be found.
@@ -81,7 +82,7 @@ MUTANTS = [
     ),
     Mutant(
         "a claim of one waits for another",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "for update of waiting skip locked",
         "for update of waiting",
         test_claim.test_a_claim_in_flight_hides_its_job_but_no_other,
@@ -139,7 +140,7 @@ MUTANTS = [
     ),
     Mutant(
         "a claim of one blocks its children",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "for no key update of jobs",
         "for update of jobs",
         test_claim.test_a_child_row_can_be_written_while_the_job_is_claimed,
@@ -183,7 +184,7 @@ MUTANTS = [
     Mutant(
         "complete by status only",
         "tickwork.settle",
-        FENCE_OF_ONE,
+        FENCE,
         "true",
         test_lease.test_a_stale_token_changes_nothing_and_raises,
         ("complete",),
@@ -248,8 +249,8 @@ MUTANTS = [
     ),
     Mutant(
         "one job started unlike many",
-        "tickwork.begin_picking",
-        "coalesce(begin_picking.lease_seconds, family_types.lease_seconds)",
+        "tickwork.settle_and_claim",
+        "coalesce(settle_and_claim.lease_seconds, family_types.lease_seconds)",
         "60",
         test_claim.test_one_job_and_many_are_started_alike,
         ({"dedupe_key": True},),
@@ -272,7 +273,7 @@ MUTANTS = [
     ),
     Mutant(
         "one job settled unlike many",
-        "tickwork.settle",
+        "tickwork.settle_and_claim",
         "\n      error_message = null,",
         "",
         test_settle.test_one_job_and_many_are_settled_alike,
@@ -281,10 +282,107 @@ MUTANTS = [
     Mutant(
         "many jobs settled unlike one",
         "tickwork.settle",
-        "\n        error_message = null,",
+        "\n      error_message = null,",
         "",
         test_settle.test_one_job_and_many_are_settled_alike,
         (None,),
+    ),
+    # Where the waiting jobs begin.
+    *(
+        Mutant(defect, function, before, after, caught_by, arguments)
+        for defect, function, before, after, caught_by, *arguments in (
+            (
+                "a claim of one that steps over all that was there",
+                "tickwork.settle_and_claim",
+                "and waiting.run_at >= look.front",
+                "",
+                *(test_fronts.test_a_claim_steps_over_nothing_that_was_there_before, 1),
+            ),
+            (
+                "a claim of many that steps over all that was there",
+                "tickwork.pick_targets",
+                "and waiting.run_at >= picked.front",
+                "",
+                *(test_fronts.test_a_claim_steps_over_nothing_that_was_there_before, 5),
+            ),
+            (
+                "turns that step over all that was there",
+                "tickwork.next_turns",
+                "and waiting.run_at >= next_turns.front",
+                "",
+                *(test_fronts.test_a_claim_steps_over_nothing_that_was_there_before, 5),
+            ),
+            (
+                "a front that no claim moves",
+                "tickwork.is_time_to_move",
+                "<",
+                ">",
+                *(test_fronts.test_claims_move_the_front_now_and_then, 1),
+            ),
+            (
+                "a front that passes what is about to come",
+                "tickwork.move_front",
+                "- interval '2 seconds'",
+                "+ interval '2 seconds'",
+                test_fronts.test_a_front_stays_behind_jobs_that_are_being_enqueued,
+            ),
+            (
+                "a front that passes a lower priority",
+                "tickwork.move_front",
+                "and waiting.priority < heads.priority",
+                "and false",
+                test_fronts.test_a_front_is_at_the_first_job_of_all,
+            ),
+            (
+                "a front that passes another tenant",
+                "tickwork.move_front",
+                "and waiting.tenant_number > heads.tenant_number",
+                "and false",
+                test_fronts.test_a_front_is_at_the_first_job_of_all,
+            ),
+            (
+                "a front that passes another type",
+                "tickwork.move_front",
+                "and waiting.type > heads.type",
+                "and false",
+                test_fronts.test_a_front_is_at_the_first_job_of_all,
+            ),
+            (
+                "a front among more tenants than were looked at",
+                "tickwork.move_front",
+                "when steps = 1000 then 0",
+                "when false then 0",
+                test_fronts.test_a_front_among_many_tenants_hides_nothing,
+            ),
+            (
+                "a hidden job that nobody finds",
+                "tickwork.maintain",
+                "perform tickwork.move_front(family, '-infinity');",
+                "",
+                test_fronts.test_a_job_that_comes_in_while_others_move_the_front_is_found_by_maintain,
+            ),
+            *(
+                (f"an old job that is hidden: {how}", function, before, after, test_fronts.check_old_job, way)
+                for how, function, before, after, way in (
+                    ("enqueued", "tickwork.store_new_jobs", "if first_at is not null", "if false", "enqueue"),
+                    (
+                        "queued again",
+                        "tickwork.file_jobs",
+                        "from unnest(file_jobs.ids)",
+                        "from unnest('{}'::uuid[])",
+                        "fail",
+                    ),
+                    ("parked", "tickwork.wake_parked", "(wake_parked.family, woken_from)", "('', woken_from)", "wake"),
+                    (
+                        "in a lane",
+                        "tickwork.fill_lane",
+                        "(fill_lane.family, filled_from)",
+                        "('', filled_from)",
+                        "release",
+                    ),
+                )
+            ),
+        )
     ),
     Mutant(
         "one job enqueued unlike many",
@@ -393,24 +491,23 @@ MUTANTS = [
     ),
     Mutant(
         "a token per worker",
-        "tickwork.claim",
-        "gen_random_uuid()",
-        "md5(claim.worker_id)::uuid",
+        "tickwork.settle_and_claim",
+        "coalesce(settle_and_claim.new_token, gen_random_uuid())",
+        "md5(settle_and_claim.worker_id)::uuid",
         test_lease.test_a_stale_token_changes_nothing_and_raises,
         ("complete",),
     ),
     Mutant(
         "an attempt ended twice",
-        "tickwork.settle",
-        "delete from tickwork.leases\n    where leases.job_id = settle.ids[1]",
-        "update tickwork.leases set token = leases.token where leases.job_id = settle.ids[1]",
-        test_lease.test_a_token_is_worth_nothing_once_the_job_has_ended,
-        ("complete",),
+        "tickwork.settle_and_claim",
+        "delete from tickwork.leases\n    where leases.job_id = settle_and_claim.job_ids[1]",
+        "update tickwork.leases set token = leases.token where leases.job_id = settle_and_claim.job_ids[1]",
+        SETTLEMENTS,
     ),
     Mutant(
         "an attempt of a batch ended twice",
         "tickwork.settle",
-        "with ended as (\n      delete from tickwork.leases",
+        "with ended as (\n    delete from tickwork.leases",
         "with ended as (update tickwork.leases set token = leases.token",
         test_settle.test_one_job_and_many_are_settled_alike,
         (None,),
@@ -603,8 +700,8 @@ MUTANTS = [
     ),
     Mutant(
         "another type than the one that the worker knows",
-        "tickwork.begin_picking",
-        "and waiting.type = begin_picking.types[1]",
+        "tickwork.settle_and_claim",
+        "and waiting.type = settle_and_claim.types[1]",
         "",
         test_claim.test_a_claim_gets_only_the_types_it_names,
     ),
@@ -633,15 +730,15 @@ MUTANTS = [
     ),
     Mutant(
         "a turn that never ends",
-        "tickwork.begin_picking",
-        "end - 1,",
-        "end,",
+        "tickwork.settle_and_claim",
+        "next.weight end - 1,",
+        "next.weight end,",
         test_turns.test_a_newcomer_is_served_within_one_round,
         (claim_one_type,),
     ),
     Mutant(
         "a single claim that starts with the first tenant",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "and waiting.tenant_number > look.start",
         "",
         test_turns.test_a_newcomer_is_served_within_one_round,
@@ -649,7 +746,7 @@ MUTANTS = [
     ),
     Mutant(
         "a single claim that ignores the weights",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "else next.weight end - 1",
         "else 1 end - 1",
         test_turns.test_a_change_of_weight_holds_for_turns_that_exist,
@@ -688,7 +785,7 @@ MUTANTS = [
     ),
     Mutant(
         "a single claim that sees the highest priority only",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "and waiting.priority <= look.max_priority",
         "",
         test_turns.test_every_tenth_start_of_a_turn_goes_to_a_lower_priority_and_no_more,
@@ -763,7 +860,7 @@ MUTANTS = [
     ),
     Mutant(
         "an alarm that nobody hears",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "and alarms.wake_at <= now_at",
         "and false",
         test_lanes.test_a_claim_hears_of_a_lane_whatever_others_have_just_done,
@@ -798,7 +895,7 @@ MUTANTS = [
     ),
     Mutant(
         "a single job claimed past a pause of its type",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "(family_types.is_limited or family_types.is_paused)",
         "family_types.is_limited",
         test_filing.test_a_single_job_is_not_started_past_what_is_in_its_way,
@@ -806,7 +903,7 @@ MUTANTS = [
     ),
     Mutant(
         "a single job claimed past a pause of its tenant",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "tenants.is_paused or tenants.is_limited",
         "tenants.is_limited",
         test_filing.test_a_single_job_is_not_started_past_what_is_in_its_way,
@@ -814,7 +911,7 @@ MUTANTS = [
     ),
     Mutant(
         "a single job claimed past the limit of its type",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "(family_types.is_limited or family_types.is_paused)",
         "family_types.is_paused",
         test_filing.test_a_single_job_is_not_started_past_what_is_in_its_way,
@@ -822,7 +919,7 @@ MUTANTS = [
     ),
     Mutant(
         "a single job claimed past the limit of its tenant",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "tenants.is_paused or tenants.is_limited",
         "tenants.is_paused",
         test_filing.test_a_single_job_is_not_started_past_what_is_in_its_way,
@@ -830,7 +927,7 @@ MUTANTS = [
     ),
     Mutant(
         "a single job claimed past the rate of its lane",
-        "tickwork.begin_picking",
+        "tickwork.settle_and_claim",
         "or waiting.lane is not null",
         "",
         test_filing.test_a_single_job_is_not_started_past_what_is_in_its_way,
@@ -1147,11 +1244,11 @@ MUTANTS = [
                 "tickwork.pick_targets",
                 "skip locked",
                 "",
-                *("claim one", "cancel all"),
+                *("claim two of a type", "cancel all"),
             ),
             (
                 "two at once: a claim of one that waits",
-                "tickwork.begin_picking",
+                "tickwork.settle_and_claim",
                 "skip locked",
                 "",
                 *("claim one", "cancel all"),
@@ -1188,13 +1285,6 @@ MUTANTS = [
                 "tickwork.decide_awaiting",
                 "or not exists (select from tickwork.awaited where awaited.job_id = job.id)",
                 "or true",
-                test_chains.test_a_job_starts_when_all_that_it_waits_for_are_done,
-            ),
-            (
-                "no flag at the end of one job",
-                "tickwork.settle",
-                "lease.is_watched or jobs.is_awaited",
-                "lease.is_watched",
                 test_chains.test_a_job_starts_when_all_that_it_waits_for_are_done,
             ),
             (
@@ -1357,24 +1447,36 @@ MUTANTS = [
     *(
         Mutant(f"one and many: {defect}", function, before, after, caught_by)
         for caught_by, function, defect, before, after in (
-            (CLAIMS, "tickwork.begin_picking", "the weight", "else next.weight end - 1", "else 1 end - 1"),
+            (CLAIMS, "tickwork.settle_and_claim", "the weight", "else next.weight end - 1", "else 1 end - 1"),
             (CLAIMS, "tickwork.next_turns", "the weights", "else tenants.weight\n", "else 1\n"),
-            (CLAIMS, "tickwork.begin_picking", "the rest of a turn", "and look.starts_left > 0 then", "and false then"),
+            (
+                CLAIMS,
+                "tickwork.settle_and_claim",
+                "the rest of a turn",
+                "and look.starts_left > 0 then",
+                "and false then",
+            ),
             (CLAIMS, "tickwork.next_turns", "the rest of turns", "= start + 1 and starts_left > 0", "= 0"),
-            (CLAIMS, "tickwork.begin_picking", "a start", "look.turn + 1\n", "look.turn\n"),
-            (CLAIMS, "tickwork.begin_picking", "the pointer", "next.weight = 1 then 0", "true or true then 0"),
-            (CLAIMS, "tickwork.begin_picking", "a lower priority", "> 0 as is_low", "> 1 as is_low"),
-            (CLAIMS, "tickwork.low_priority_after", "the lower priorities", "starts / 10", "starts"),
+            (CLAIMS, "tickwork.settle_and_claim", "a start", "look.turn + 1\n", "look.turn\n"),
+            (CLAIMS, "tickwork.settle_and_claim", "the pointer", "next.weight = 1 then 0", "true or true then 0"),
+            (CLAIMS, "tickwork.settle_and_claim", "a lower priority", "> 0 as is_low", "> 1 as is_low"),
+            (
+                CLAIMS,
+                "tickwork.settle_and_claim",
+                "the lower priorities",
+                "(look.turn & 65535) / 10",
+                "look.turn & 65535",
+            ),
             (CLAIMS, "tickwork.targets_of", "which lower priority", "given.starts / 10", "0"),
-            (CLAIMS, "tickwork.begin_picking", "the order", "priority desc, waiting.run_at", "run_at"),
+            (CLAIMS, "tickwork.settle_and_claim", "the order", "priority desc, waiting.run_at", "run_at"),
             (CLAIMS, "tickwork.pick_targets", "the order of many", "priority desc, waiting.run_at", "run_at"),
-            (SETTLEMENTS, "tickwork.settle", "the progress", "\n      progress = 1,", ""),
-            (SETTLEMENTS, "tickwork.settle", "the progress of many", "\n        progress = 1,", ""),
-            (SETTLEMENTS, "tickwork.settle", "what is watched", "lease.is_watched or", ""),
+            (SETTLEMENTS, "tickwork.settle_and_claim", "the progress", "\n      progress = 1,", ""),
+            (SETTLEMENTS, "tickwork.settle", "the progress of many", "\n      progress = 1,", ""),
+            (SETTLEMENTS, "tickwork.settle_and_claim", "what is watched", "ended.is_watched or jobs", "jobs"),
             (SETTLEMENTS, "tickwork.settle", "what is watched of many", "bool_or(ended.is_watched) or", ""),
-            (SETTLEMENTS, "tickwork.settle", "what others wait for", "or jobs.is_awaited", ""),
+            (SETTLEMENTS, "tickwork.settle_and_claim", "what others wait for", "or jobs.is_awaited", ""),
             (SETTLEMENTS, "tickwork.settle", "what others wait for of many", "where done.is_awaited", "where false"),
-            (SETTLEMENTS, "tickwork.settle", "the fence", FENCE_OF_ONE, "true"),
+            (SETTLEMENTS, "tickwork.settle_and_claim", "the fence", FENCE_OF_ONE, "true"),
             (SETTLEMENTS, "tickwork.settle", "the fence of many", FENCE, "true"),
         )
     ),

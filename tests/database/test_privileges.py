@@ -111,7 +111,7 @@ MAY_EXECUTE = {
         public.claim_next_job public.claim_jobs public.heartbeat_job public.heartbeat_jobs public.hold_job
         public.complete_job public.fail_job public.release_job public.settle_jobs public.settle_and_claim
         public.hold_lane_of_job public.note_changes tickwork.note_changes
-        tickwork.claim_jobs tickwork.heartbeat_job tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
+        tickwork.heartbeat_job tickwork.heartbeat_jobs tickwork.hold_job tickwork.held_tenant
         tickwork.settle_one tickwork.settle_jobs tickwork.settle_and_claim tickwork.hold_lane_of_job
         tickwork.raise_lease_lost public.note_worker tickwork.note_worker
         public.maintain tickwork.maintain

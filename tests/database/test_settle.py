@@ -8,6 +8,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.world import World
+from tickwork.database.json_text import as_stored
 from tickwork.errors import InvalidRequest
 from tickwork.jobs.rows import FollowUp, Job
 from tickwork.queue import lease_of
@@ -34,7 +35,7 @@ def test_one_job_and_many_are_settled_alike(world: World, result: Any) -> None:
     jobs = [world.running_job() for _ in range(3)]
     world.run("update jobs set progress = 0.5, error_code = 'E', error_message = 'e'")
 
-    world.queue.complete_job(jobs[0], result)
+    world.queue.settle_and_claim([str(jobs[0].id)], [str(jobs[0].lease_token)], [result and as_stored(result)])
     world.queue.settle_jobs([{**lease_of(job), "status": "done", "result": result} for job in jobs[1:]])
 
     one, *many = [settled_row(world.reload(job)) for job in jobs]

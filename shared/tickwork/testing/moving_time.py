@@ -41,6 +41,8 @@ COLUMNS = """
     where atttypid = 'timestamptz'::regtype and attname <> all (%s)
     group by attrelid order by attrelid
 """
+# Where the waiting jobs begin is found again by the next tick.
+BEGIN_ANYWHERE = "select setval(front, 0) from tickwork.family_types"
 NEXT_LOOK = "select min(look_at) as at from public.schedules where look_at <= %s and paused_at is null"
 # A schedule for every minute has so many times in a week.
 MAX_TICKS = 10_080
@@ -82,6 +84,7 @@ class MovingTime:
         with self._connection.transaction():
             # As the queue itself, whose own changes are no edits that it would have to follow.
             self._connection.execute(f"set local role tickwork_owner; {updates} set local role none".encode())
+            self._connection.execute(BEGIN_ANYWHERE)
         self._ahead += by
 
     def _tick_until(self, time: datetime) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 
@@ -9,7 +10,7 @@ from tickwork_bench.contenders.tickwork import FAMILY, LEASE_SECONDS, TYPE, as_w
 
 SETTLE_AND_CLAIM = """
     select id, lease_token
-    from tickwork.settle_and_claim(%s::uuid[], %s::uuid[], null, null, %s, %s, %s, %s, %s::text[])
+    from tickwork.settle_and_claim(%s::uuid[], %s::uuid[], null, null, %s, %s, %s, %s, %s::text[], %s)
     where id is not null
 """
 ENQUEUE_JOB = "select id from public.enqueue_job(%s::uuid, %s, %s::jsonb)"
@@ -27,7 +28,7 @@ class Calls:
 
     def settle_and_claim(self, max_jobs: int) -> int:
         ids, tokens = [job[0] for job in self._held], [job[1] for job in self._held]
-        values = [ids, tokens, FAMILY, "bench", max_jobs, LEASE_SECONDS, [TYPE]]
+        values = [ids, tokens, FAMILY, "bench", max_jobs, LEASE_SECONDS, [TYPE], uuid4()]
         self._held = self.worker.execute(SETTLE_AND_CLAIM, values, prepare=True).fetchall()
         return len(self._held)
 
