@@ -257,6 +257,23 @@ def test_a_batch_is_claimed_in_the_order_it_was_given(world: World) -> None:
     assert claimed == keys
 
 
+def test_sessions_that_choose_the_same_random_numbers_make_no_id_of_another(world: World) -> None:
+    ids: list[tuple[UUID, ...]] = []
+    for session in (world.connect(), world.connect()):
+        session.execute("select setseed(0.5)")
+        row = session.execute("select array_agg(tickwork.new_id()) as ids from generate_series(1, 1000)").fetchone()
+        assert row is not None
+        ids.append(tuple(row["ids"]))
+
+    times = [[id.int >> 64 for id in each] for each in ids]
+    assert times == [sorted(each) for each in times]
+    assert {id.version for each in ids for id in each} == {7}
+    # All that is neither the time nor the version.
+    ours, theirs = ({id.int % 2**64 for id in each} for each in ids)
+    assert len(ours) == len(theirs) == 1000
+    assert ours.isdisjoint(theirs)
+
+
 def test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     rounds, keys = 20, [f"{n:03}" for n in range(100)]

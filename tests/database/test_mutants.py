@@ -423,6 +423,13 @@ MUTANTS = [
         test_enqueue.test_a_key_whose_holder_rolls_back_is_not_lost,
     ),
     Mutant(
+        "ids that another session can make too",
+        "tickwork.new_id",
+        "pg_backend_pid()",
+        "1",
+        test_enqueue.test_sessions_that_choose_the_same_random_numbers_make_no_id_of_another,
+    ),
+    Mutant(
         "the last of two equal keys wins",
         "tickwork.missing_jobs",
         "request.idempotency_key order by request.ordinality",
