@@ -20,7 +20,8 @@ create type tickwork.job_request as (
   after uuid[],
   after_when text,
   traceparent text,
-  trace_link text
+  trace_link text,
+  is_redacted boolean
 );
 
 -- Ids begin with the time, as in UUID version 7: jobs that come and go together are on the same pages. Those of
@@ -65,7 +66,7 @@ volatile
 return row(
   id, tenant_id, type, coalesce(payload, '{}'), priority, run_at, idempotency_key, dedupe_key, lane, max_attempts,
   correlation_id, notify, source, source_ref, nullif(after, '{}'), coalesce(after_when, 'all_done'), traceparent,
-  trace_link
+  trace_link, false
 )::tickwork.job_request;
 
 comment on function tickwork.new_job is 'A job request, with defaults for everything that is not given.';
@@ -76,12 +77,6 @@ language sql
 immutable
 return value ~ '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
   and value !~ '^00-(0{32}|[0-9a-f]{32}-0{16})';
-
-create function tickwork.valid_traceparent(value text)
-returns text
-language sql
-immutable
-return case when tickwork.is_traceparent(value) then value end;
 
 create function tickwork.trace_of(job_id uuid, traceparent text)
 returns text

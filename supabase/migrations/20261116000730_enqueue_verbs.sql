@@ -66,7 +66,6 @@ begin
     from rows from (
       jsonb_populate_recordset(null::tickwork.job_request, requests_from.jobs)
     ) with ordinality as request
-    order by request.ordinality
   );
 end
 $$;
@@ -84,12 +83,14 @@ as $$
 declare
   requests constant tickwork.job_request[] := tickwork.requests_from(enqueue_jobs.jobs);
 begin
-  perform tickwork.check_enqueuer(tenant.id, tenant.types)
-  from (
-    select request.tenant_id, array_agg(distinct request.type)
-    from unnest(requests) as request
-    group by request.tenant_id
-  ) as tenant(id, types);
+  if not tickwork.caller_is_service() then
+    perform tickwork.check_enqueuer(tenant.id, tenant.types)
+    from (
+      select request.tenant_id, array_agg(distinct request.type)
+      from unnest(requests) as request
+      group by request.tenant_id
+    ) as tenant(id, types);
+  end if;
 
   return query
   select *
