@@ -67,15 +67,6 @@ return case
     'must be a date-time, such as 2026-11-16T09:30:00Z'
 end;
 
-create function tickwork.number_problem(value numeric, schema jsonb)
-returns text
-language sql
-immutable
-return case
-  when value < (schema ->> 'minimum')::numeric then 'must be at least ' || (schema ->> 'minimum')
-  when value > (schema ->> 'maximum')::numeric then 'must be at most ' || (schema ->> 'maximum')
-end;
-
 create function tickwork.value_problem(value jsonb, schema jsonb)
 returns text
 language sql
@@ -257,7 +248,12 @@ begin
   elsif value_type = 'string' then
     problem := tickwork.string_problem(payload_problem.payload #>> '{}', payload_problem.schema);
   elsif value_type = 'number' then
-    problem := tickwork.number_problem(payload_problem.payload::numeric, payload_problem.schema);
+    problem := case
+      when payload_problem.payload < payload_problem.schema -> 'minimum' then
+        'must be at least ' || (payload_problem.schema ->> 'minimum')
+      when payload_problem.payload > payload_problem.schema -> 'maximum' then
+        'must be at most ' || (payload_problem.schema ->> 'maximum')
+    end;
   end if;
 
   return payload_problem.path || ': ' || problem;

@@ -20,19 +20,25 @@ create type tickwork.job_request as (
   after uuid[],
   after_when text,
   traceparent text,
-  trace_link text
+  trace_link text,
+  is_redacted boolean
 );
 
--- Ids begin with the time, as in UUID version 7: jobs that come and go together are on the same pages.
+-- Ids begin with the time, as in UUID version 7: jobs that come and go together are on the same pages. Those of
+-- one session differ by their time and by random(), whose seed anybody may set; those of two sessions by the process
+-- too. Random bytes of the operating system would take ten times as long.
 
 create function tickwork.new_id()
 returns uuid
 language sql
 volatile
 return (
-  overlay(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') placing '-' from 9 for 0)
-  || '-7' || substr(gen_random_uuid()::text, 16)
+  overlay(lpad(to_hex((date_part('epoch', clock_timestamp()) * 4096000)::bigint), 15, '0') placing '7' from 13 for 0)
+  || to_hex(-9223372036854775808 | ((pg_backend_pid() & 4194303)::bigint << 40) | (random() * 1099511627775)::bigint)
 )::uuid;
+
+comment on function tickwork.new_id is
+  'An id for a job: milliseconds, the version, the rest of the microsecond, the variant, the process, 40 random bits.';
 
 create function tickwork.new_job(
   tenant_id uuid,
@@ -60,7 +66,7 @@ volatile
 return row(
   id, tenant_id, type, coalesce(payload, '{}'), priority, run_at, idempotency_key, dedupe_key, lane, max_attempts,
   correlation_id, notify, source, source_ref, nullif(after, '{}'), coalesce(after_when, 'all_done'), traceparent,
-  trace_link
+  trace_link, false
 )::tickwork.job_request;
 
 comment on function tickwork.new_job is 'A job request, with defaults for everything that is not given.';
@@ -71,12 +77,6 @@ language sql
 immutable
 return value ~ '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
   and value !~ '^00-(0{32}|[0-9a-f]{32}-0{16})';
-
-create function tickwork.valid_traceparent(value text)
-returns text
-language sql
-immutable
-return case when tickwork.is_traceparent(value) then value end;
 
 create function tickwork.trace_of(job_id uuid, traceparent text)
 returns text

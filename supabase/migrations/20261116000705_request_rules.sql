@@ -1,6 +1,6 @@
 -- The rules of a job request, and who may make one.
 
-create function tickwork.known_mismatch(payload jsonb, schema jsonb)
+create function tickwork.schema_mismatch(payload jsonb, schema jsonb)
 returns text
 language plpgsql
 stable
@@ -9,26 +9,20 @@ declare
   is_valid boolean;
 begin
   if not tickwork.knows_json_schema() then
-    return tickwork.payload_problem(known_mismatch.payload, known_mismatch.schema, 'payload');
+    return tickwork.payload_problem(schema_mismatch.payload, schema_mismatch.schema, 'payload');
   end if;
 
   -- By format rather than as a constant: a linter would look for the function on servers that do not have it.
   execute format('select %I.jsonb_matches_schema($1, $2)', 'extensions')
   into is_valid
-  using known_mismatch.schema::json, known_mismatch.payload;
+  using schema_mismatch.schema::json, schema_mismatch.payload;
 
   return case when not is_valid then 'payload: does not match the schema of its type' end;
 end
 $$;
 
-create function tickwork.schema_mismatch(payload jsonb, schema jsonb)
-returns text
-language sql
-stable
-return case when schema is not null then tickwork.known_mismatch(payload, schema) end;
-
 comment on function tickwork.schema_mismatch is
-  'Null if the payload matches the schema, or there is none; otherwise what is wrong.';
+  'Null if the payload matches the schema, which must not be null; otherwise what is wrong.';
 
 create function tickwork.broken_rule(
   is_active boolean,
@@ -70,101 +64,60 @@ declare
     job_type.is_active, request.priority, request.run_at, request.idempotency_key, request.dedupe_key, request.lane,
     request.max_attempts, request.correlation_id, request.traceparent
   );
+  has_artifact constant boolean := request.payload ? 'artifact_ref';
+  stranger text;
 begin
-  if broken = 'type' then
-    perform tickwork.raise_no_type(request.type, job_type.key is not null);
-  end if;
-
-  if request.payload ? 'artifact_ref' then
-    -- What it refers to is checked by the handler's model.
-    perform tickwork.check_payload(request.payload, null);
-    perform tickwork.check_artifact_ref(request.payload, job_type);
-  else
-    perform tickwork.check_payload(request.payload, job_type.payload_schema);
-  end if;
-
-  if broken is not null then
-    perform tickwork.raise_broken(broken, request);
-  end if;
-
-  perform tickwork.check_after(request);
-end
-$$;
-
-comment on function tickwork.check_job is
-  'Raises what enqueue_job raises about a job, unless it keeps every rule. Its type is given; null if there is none.';
-
-create function tickwork.raise_no_type(type text, is_known boolean)
-returns void
-language plpgsql
-immutable
-as $$
-begin
-  if raise_no_type.is_known then
-    raise exception 'type: job type % is inactive and accepts no new jobs', quote_literal(raise_no_type.type)
+  if job_type.key is null then
+    raise exception 'type: there is no job type %', coalesce(quote_literal(request.type), 'null')
+      using errcode = 'TWTYP', hint = 'Check the spelling, or insert it into job_types.';
+  elsif broken = 'type' then
+    raise exception 'type: job type % is inactive and accepts no new jobs', quote_literal(request.type)
       using errcode = 'TWTYP', hint = 'Set is_active in job_types to accept jobs again.';
   end if;
 
-  raise exception 'type: there is no job type %', coalesce(quote_literal(raise_no_type.type), 'null')
-    using errcode = 'TWTYP', hint = 'Check the spelling, or insert it into job_types.';
-end
-$$;
+  -- What an artifact holds is checked by the handler's model.
+  perform tickwork.check_payload(request.payload, case when not has_artifact then job_type.payload_schema end);
 
-create function tickwork.raise_broken(rule text, request tickwork.job_request)
-returns void
-language plpgsql
-immutable
-as $$
-begin
-  case raise_broken.rule
-    when 'run_at' then
-      perform tickwork.check_run_at(request.run_at);
-    when 'priority' then
-      raise exception 'priority: % is out of range, it must be 0 to 100', request.priority
-        using errcode = 'TWPRI', hint = 'A higher priority runs first. Leave it out to use that of the type.';
-    when 'max_attempts' then
-      raise exception 'max_attempts: % is out of range, it must be 1 to 25', request.max_attempts
-        using errcode = 'TWATT', hint = 'Leave it out to use that of the job''s type.';
-    when 'traceparent' then
-      raise exception 'traceparent: must be 00-<32 hex digits>-<16 hex digits>-<2 hex digits>, not %',
-        quote_literal(left(request.traceparent, 100))
-        using errcode = 'TWARG', hint = 'Pass on the header of the request as it came, or leave it out.';
-    else
-      perform tickwork.check_key(raise_broken.rule, to_jsonb(request) ->> raise_broken.rule);
-  end case;
-end
-$$;
-
-comment on function tickwork.raise_broken is
-  'Raises TWRUN, TWPRI, TWATT, TWARG, TWKEY or TWBIG for a rule that broken_rule has named.';
-
-create function tickwork.check_after(request tickwork.job_request)
-returns void
-language plpgsql
-stable
-as $$
-declare
-  stranger text;
-begin
-  if (check_after.request).after_when not in ('all_done', 'all_ended', 'any_ended') then
-    raise exception 'after_when: must be all_done, all_ended or any_ended, not %',
-      quote_literal((check_after.request).after_when)
-      using errcode = 'TWARG', hint = 'Leave it out to start the job when all jobs of after are done.';
+  if has_artifact then
+    perform tickwork.check_artifact_ref(request.payload, job_type);
   end if;
 
-  if cardinality((check_after.request).after) > 1000 then
-    raise exception 'after: % jobs are too many, the maximum is 1000', cardinality((check_after.request).after)
+  if broken is not null then
+    case broken
+      when 'run_at' then
+        perform tickwork.check_run_at(request.run_at);
+      when 'priority' then
+        raise exception 'priority: % is out of range, it must be 0 to 100', request.priority
+          using errcode = 'TWPRI', hint = 'A higher priority runs first. Leave it out to use that of the type.';
+      when 'max_attempts' then
+        raise exception 'max_attempts: % is out of range, it must be 1 to 25', request.max_attempts
+          using errcode = 'TWATT', hint = 'Leave it out to use that of the job''s type.';
+      when 'traceparent' then
+        raise exception 'traceparent: must be 00-<32 hex digits>-<16 hex digits>-<2 hex digits>, not %',
+          quote_literal(left(request.traceparent, 100))
+          using errcode = 'TWARG', hint = 'Pass on the header of the request as it came, or leave it out.';
+      else
+        perform tickwork.check_key(broken, to_jsonb(request) ->> broken);
+    end case;
+  end if;
+
+  if request.after_when not in ('all_done', 'all_ended', 'any_ended') then
+    raise exception 'after_when: must be all_done, all_ended or any_ended, not %', quote_literal(request.after_when)
+      using errcode = 'TWARG', hint = 'Leave it out to start the job when all jobs of after are done.';
+  elsif cardinality(request.after) > 1000 then
+    raise exception 'after: % jobs are too many, the maximum is 1000', cardinality(request.after)
       using errcode = 'TWBIG', hint = 'Enqueue several jobs that wait for a part each, and one that waits for these.';
   end if;
 
-  -- The same error for a foreign job as for a missing one, so that nobody learns which ids exist.
+  -- All of them must exist, so that no two jobs can wait for each other. The same error for a foreign job as for a
+  -- missing one, so that nobody learns which ids exist.
   select coalesce(awaited.id::text, 'null') into stranger
-  from unnest((check_after.request).after) as awaited(id)
+  from unnest(request.after) as awaited(id)
   where not exists (
     select
     from public.jobs
     where jobs.id = awaited.id
-      and jobs.tenant_id = (check_after.request).tenant_id
+      and jobs.tenant_id = request.tenant_id
   )
   limit 1;
 
@@ -175,21 +128,8 @@ begin
 end
 $$;
 
-comment on function tickwork.check_after is
-  'Raises TWARG, TWBIG or TWJOB unless the job may wait for those that it names. All of them must exist, so that no '
-  'two jobs can wait for each other.';
-
-create function tickwork.correlation_id_of(after uuid[])
-returns text
-language plpgsql
-stable
-as $$
-begin
-  return (select jobs.correlation_id from public.jobs where jobs.id = correlation_id_of.after[1]);
-end
-$$;
-
-comment on function tickwork.correlation_id_of is 'The correlation_id of the first of the jobs; null if there is none.';
+comment on function tickwork.check_job is
+  'Raises what enqueue_job raises about a job, unless it keeps every rule. Its type is given; null if there is none.';
 
 create function tickwork.check_enqueuer(tenant_id uuid, types text[])
 returns void

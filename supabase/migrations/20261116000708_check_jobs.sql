@@ -1,13 +1,15 @@
 -- What is looked at before jobs are stored: their tenants, the rules, and what must not be shown.
 
 create function tickwork.check_jobs(requests tickwork.job_request[], types text[])
-returns boolean
+returns tickwork.job_request[]
 language plpgsql
 volatile
 as $$
 declare
   are_valid boolean;
   have_secrets boolean;
+  candidate tickwork.job_request;
+  candidate_type public.job_types;
 begin
   with known as materialized (
     select job_types.key, job_types.is_active, job_types.payload_schema, job_types.redacted
@@ -22,7 +24,8 @@ begin
       ) is null
       and tickwork.broken_payload_rule(request.payload, request.as_text) is null
       and not request.payload ? 'artifact_ref'
-      and tickwork.schema_mismatch(request.payload, job_type.payload_schema) is null
+      and (job_type.payload_schema is null
+        or tickwork.schema_mismatch(request.payload, job_type.payload_schema) is null)
       and request.after is null
     ),
     bool_or(job_type.redacted <> '{}') or tickwork.may_hold_secrets(string_agg(request.as_text, ' '))
@@ -34,23 +37,38 @@ begin
   ) as request
   left join lateral (select * from known where known.key = request.type limit 1) as job_type on true;
 
-  -- What is wrong with the first of them is found out one by one, and so is what takes a lookup.
-  if not are_valid then
-    perform
-      tickwork.check_job(check_jobs.requests[request.ordinality], job_types),
-      tickwork.on_artifact(request.id, request.tenant_id, request.payload)
-    from unnest(check_jobs.requests) with ordinality as request
-    left join public.job_types on job_types.key = request.type
-    order by request.ordinality;
+  if are_valid and not have_secrets then
+    return check_jobs.requests;
   end if;
 
-  return have_secrets;
+  -- What is wrong with the first of them is found out one by one, and so is what takes a lookup.
+  for place in 1 .. cardinality(check_jobs.requests) loop
+    candidate := requests[place];
+
+    select * into candidate_type
+    from public.job_types
+    where job_types.key = candidate.type;
+
+    if not are_valid then
+      perform
+        tickwork.check_job(candidate, candidate_type),
+        tickwork.on_artifact(candidate.id, candidate.tenant_id, candidate.payload);
+    end if;
+
+    if tickwork.is_to_redact(candidate_type.redacted, candidate.payload::text) then
+      candidate.payload := tickwork.keep_payload(candidate.id, candidate.tenant_id, candidate_type, candidate.payload);
+      candidate.is_redacted := true;
+      requests[place] := candidate;
+    end if;
+  end loop;
+
+  return requests;
 end
 $$;
 
 comment on function tickwork.check_jobs is
-  'Holds the tenants of the jobs, and raises what enqueue_job raises unless all of them may be stored. Returns whether '
-  'there may be something to redact.';
+  'Raises what enqueue_job raises unless all of the jobs may be stored. Returns them as everybody may see them, and '
+  'keeps their whole payloads for the workers.';
 
 create function tickwork.hold_tenants(tenant_ids uuid[])
 returns void
@@ -77,32 +95,3 @@ $$;
 
 comment on function tickwork.hold_tenants is
   'Keeps tenants, each named once, from being deleted until the end of the transaction. Raises TWTNT.';
-
-create function tickwork.keep_payloads(requests tickwork.job_request[])
-returns tickwork.job_request[]
-language plpgsql
-volatile
-as $$
-declare
-  request tickwork.job_request;
-  job_type public.job_types;
-begin
-  for place in 1 .. cardinality(keep_payloads.requests) loop
-    request := keep_payloads.requests[place];
-
-    select * into job_type
-    from public.job_types
-    where job_types.key = request.type;
-
-    if tickwork.is_to_redact(job_type.redacted, request.payload::text) then
-      request.payload := tickwork.keep_payload(request.id, request.tenant_id, job_type, request.payload);
-      requests[place] := request;
-    end if;
-  end loop;
-
-  return requests;
-end
-$$;
-
-comment on function tickwork.keep_payloads is
-  'Returns the requests as everybody may see them, and keeps their whole payloads for the workers.';

@@ -25,7 +25,11 @@ begin
     order by owner.id
   ) as tenant(id, jobs);
 
-  perform tickwork.announce(note_enqueued.families);
+  -- From now on this transaction holds locks that others may have to wait for.
+  perform set_config('tickwork.has_enqueued', 'yes', true);
+
+  perform pg_notify('tickwork', due.family)
+  from unnest(note_enqueued.families) as due(family);
 
   -- Last: it locks jobs, and from then on waits for nobody.
   perform tickwork.check_awaited(owner.number)
@@ -40,26 +44,6 @@ $$;
 comment on function tickwork.note_enqueued is
   'Files new jobs that a claim must not find yet, counts the jobs of each owner against max_queued, wakes the workers '
   'of the families with due jobs, and checks what some of them wait for. There is an owner for each job.';
-
-create function tickwork.announce(families text[])
-returns void
-language plpgsql
-volatile
-as $$
-declare
-  family text;
-begin
-  -- From now on this transaction holds locks that others may have to wait for.
-  perform set_config('tickwork.has_enqueued', 'yes', true);
-
-  foreach family in array coalesce(announce.families, '{}') loop
-    perform pg_notify('tickwork', family);
-  end loop;
-end
-$$;
-
-comment on function tickwork.announce is 'Wakes the workers of families with due jobs.';
-
 
 -- The same for rows that clients insert themselves.
 
@@ -87,7 +71,9 @@ begin
   new.notify := coalesce(new.notify, false);
   new.after := nullif(new.after, '{}');
   new.after_when := case when new.after is not null then coalesce(new.after_when, 'all_done') end;
-  new.correlation_id := coalesce(new.correlation_id, tickwork.correlation_id_of(new.after));
+  new.correlation_id := coalesce(new.correlation_id, (
+    select awaited.correlation_id from public.jobs as awaited where awaited.id = new.after[1]
+  ));
   new.traceparent := coalesce(new.traceparent, tickwork.caller_traceparent());
   new.created_by := tickwork.caller_id();
 

@@ -48,7 +48,7 @@ volatile
 as $$
 declare
   -- Counting up from one id is faster than generating each of them.
-  first_id constant text := left(tickwork.new_id()::text, 28);
+  first_id constant text := left(tickwork.new_id()::text, 32);
 begin
   perform tickwork.check_objects('jobs', requests_from.jobs, array[
     'tenant_id', 'type', 'payload', 'priority', 'run_at', 'idempotency_key', 'dedupe_key', 'lane',
@@ -60,13 +60,12 @@ begin
       coalesce(requests_from.tenant_id, request.tenant_id), request.type, request.payload, request.priority,
       request.run_at, request.idempotency_key, request.dedupe_key, request.lane, request.max_attempts,
       coalesce(request.correlation_id, requests_from.correlation_id), request.notify,
-      requests_from.source, requests_from.source_ref, (first_id || lpad(to_hex(request.ordinality), 8, '0'))::uuid,
+      requests_from.source, requests_from.source_ref, (first_id || lpad(to_hex(request.ordinality), 4, '0'))::uuid,
       request.after, request.after_when, coalesce(request.traceparent, requests_from.traceparent)
     )
     from rows from (
       jsonb_populate_recordset(null::tickwork.job_request, requests_from.jobs)
     ) with ordinality as request
-    order by request.ordinality
   );
 end
 $$;
@@ -84,12 +83,14 @@ as $$
 declare
   requests constant tickwork.job_request[] := tickwork.requests_from(enqueue_jobs.jobs);
 begin
-  perform tickwork.check_enqueuer(tenant.id, tenant.types)
-  from (
-    select request.tenant_id, array_agg(distinct request.type)
-    from unnest(requests) as request
-    group by request.tenant_id
-  ) as tenant(id, types);
+  if not tickwork.caller_is_service() then
+    perform tickwork.check_enqueuer(tenant.id, tenant.types)
+    from (
+      select request.tenant_id, array_agg(distinct request.type)
+      from unnest(requests) as request
+      group by request.tenant_id
+    ) as tenant(id, types);
+  end if;
 
   return query
   select *

@@ -98,7 +98,7 @@ language plpgsql
 volatile
 as $$
 begin
-  perform tickwork.store_jobs(array(
+  perform tickwork.insert_jobs(array(
     select tickwork.new_job(
       fire.tenant_id, schedules.type, tickwork.schedule_payload(schedules, fire.nominal_at), schedules.priority,
       fire.run_at, lane => schedules.lane, source => 'schedule', source_ref => schedules.id::text, id => fire.job_id,

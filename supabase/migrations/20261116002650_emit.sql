@@ -101,7 +101,10 @@ language sql
 stable
 return coalesce(
   -- Set by hold_job: the very attempt that emits it.
-  tickwork.valid_traceparent(current_setting('tickwork.traceparent', true)),
+  case
+    when tickwork.is_traceparent(current_setting('tickwork.traceparent', true)) then
+      current_setting('tickwork.traceparent')
+  end,
   (select tickwork.trace_of(jobs.id, jobs.traceparent) from public.jobs where jobs.id = cause),
   tickwork.caller_traceparent()
 );

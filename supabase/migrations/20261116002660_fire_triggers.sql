@@ -208,7 +208,7 @@ begin
     request.run_at := clock_timestamp() + make_interval(
       secs => coalesce((trigger).debounce_seconds, nullif((trigger).delay_seconds, 0))
     );
-    job_id := (tickwork.store_jobs(array[request]))[1];
+    job_id := (tickwork.insert_jobs(array[request])).id;
     outcome := 'fired';
 
     if (trigger).debounce_seconds is not null then

@@ -53,7 +53,7 @@ REFUSED = (
     "tickwork.check_change",
     "tickwork.take_keys",
     "tickwork.follow_jobs",
-    "tickwork.store_jobs",
+    "tickwork.insert_jobs",
     "tickwork.store_new_jobs",
     "tickwork.enqueue_import",
     # The jobs that they store are there already.

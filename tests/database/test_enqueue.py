@@ -257,6 +257,36 @@ def test_a_batch_is_claimed_in_the_order_it_was_given(world: World) -> None:
     assert claimed == keys
 
 
+def test_jobs_without_keys_are_answered_and_claimed_in_the_order_they_were_given(world: World) -> None:
+    tenant, types = str(world.tenant()), [world.type("greet_person"), world.type("greet_robot")]
+    batch = [{"tenant_id": tenant, "type": types[n % 2], "payload": {"n": n}} for n in range(200)]
+
+    jobs = world.service.jobs.enqueue_jobs(batch)
+
+    numbers = {row["id"]: row["payload"]["n"] for row in world.rows("select id, payload from jobs")}
+    assert [numbers[job.id] for job in jobs] == [*range(200)]
+    claimed = [numbers[job.id] for job in world.queue.claim_jobs("test", 200)]
+    assert [n for n in claimed if n % 2 == 0] == [*range(0, 200, 2)]
+    assert [n for n in claimed if n % 2 == 1] == [*range(1, 200, 2)]
+
+
+def test_sessions_that_choose_the_same_random_numbers_make_no_id_of_another(world: World) -> None:
+    ids: list[tuple[UUID, ...]] = []
+    for session in (world.connect(), world.connect()):
+        session.execute("select setseed(0.5)")
+        row = session.execute("select array_agg(tickwork.new_id()) as ids from generate_series(1, 1000)").fetchone()
+        assert row is not None
+        ids.append(tuple(row["ids"]))
+
+    times = [[id.int >> 64 for id in each] for each in ids]
+    assert times == [sorted(each) for each in times]
+    assert {id.version for each in ids for id in each} == {7}
+    # All that is neither the time nor the version.
+    ours, theirs = ({id.int % 2**64 for id in each} for each in ids)
+    assert len(ours) == len(theirs) == 1000
+    assert ours.isdisjoint(theirs)
+
+
 def test_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(world: World) -> None:
     tenant, type = str(world.tenant()), world.type()
     rounds, keys = 20, [f"{n:03}" for n in range(100)]
@@ -495,6 +525,8 @@ def wait_for_lock(world: World) -> None:
         ("[]", "object"),
         (json.dumps(NEST_32), None),
         (json.dumps({"a": NEST_32}), "depth"),
+        ('{"": ' + "[" * 31 + "]" * 31 + "}", None),
+        ('{"": ' + "[" * 32 + "]" * 32 + "}", "depth"),
         (json.dumps({"a": "x" * (65536 - 9)}), None),
         (json.dumps({"a": "x" * (65536 - 8)}), "size"),
         ('{"n": 1e308}', None),

@@ -130,4 +130,4 @@ def test_the_usual_job_takes_the_short_way_and_others_do_not(world: World, paylo
         rows = connection.execute("select funcname from pg_stat_xact_user_functions where schemaname = 'tickwork'")
         called = {name for (name,) in rows}
 
-    assert ("store_jobs" in called) == ("password" in payload)
+    assert ("insert_jobs" in called) == ("password" in payload)
