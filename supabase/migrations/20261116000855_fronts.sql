@@ -1,8 +1,8 @@
--- Where the waiting jobs of a family begin: a claim looks at nothing that has been waiting since an earlier time. So it
--- does not step over the jobs that were there before, whose rows remain until no transaction can see them any more.
+-- Where the waiting jobs of a family begin: a claim looks at nothing that has been waiting since an earlier time. So
+-- it does not step over jobs that were there before, whose rows remain until no transaction can see them any more.
 --
--- Only a hint, in a sequence, as microseconds since 1970. It may be lower than necessary. It is too high for a job whose
--- transaction was open while others moved it: maintain finds that job.
+-- Only a hint, in a sequence, as microseconds since 1970. It may be lower than necessary. For a job whose transaction
+-- was open while others moved it, it may be too high: maintain finds that job.
 
 create function tickwork.front_at(front bigint)
 returns timestamptz

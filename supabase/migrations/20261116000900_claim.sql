@@ -150,5 +150,5 @@ end
 $$;
 
 comment on function tickwork.claim is
-  'queued -> running. Starts up to max_jobs jobs, each under a lease. They share the token: whoever settles a job names '
-  'both.';
+  'queued -> running. Starts up to max_jobs jobs, each under a lease. They share the token: whoever settles a job '
+  'names both.';

@@ -1,7 +1,4 @@
-"""What the queue costs: rewrites that touch no index, few functions for a claim, chapters that can be read."""
-
-import re
-from pathlib import Path
+"""What the queue costs: rewrites that touch no index, few functions for a claim, nothing twice."""
 
 import psycopg
 import pytest
@@ -11,9 +8,6 @@ from tests.world import World
 from tests.world.crowd import enqueue
 from tests.world.plans import nodes_of
 from tickwork.database.connection import Connection
-
-MIGRATIONS = Path(__file__).parents[2] / "supabase" / "migrations"
-FUNCTION = re.compile(r"^create function (\S+?)\(.*?(?:^\$\$;|^end;|^return .*?;\n)", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("batch_size", [1, 10, 100])
@@ -74,24 +68,3 @@ def test_what_families_know_of_ended_jobs_is_looked_up_once_for_all_of_them(worl
     of_families = [node for node in nodes if node.get("Relation Name") in ("extractions", "webhook_deliveries")]
     assert len(of_families) > 0
     assert {node["Actual Loops"] for node in of_families} <= {0, 1}
-
-
-def chapters() -> dict[str, str]:
-    """The migrations of the queue itself."""
-    return {
-        path.name: path.read_text()
-        for path in sorted(MIGRATIONS.glob("*.sql"))
-        if path.name < "20261116002000" and "payload_schemas" not in path.name
-    }
-
-
-def test_every_function_fits_on_three_screens() -> None:
-    lengths = {
-        match[1]: match[0].rstrip().count("\n") + 1 for text in chapters().values() for match in FUNCTION.finditer(text)
-    }
-
-    assert len(lengths) > 200
-    # Some on the hot path do in one what could be several: each call of another function costs microseconds.
-    # The short way for one job has nothing to call at all.
-    del lengths["tickwork.settle_and_claim"]
-    assert {name: lines for name, lines in lengths.items() if lines > 110} == {}
