@@ -17,7 +17,7 @@ from tickwork.database.connection import Database
 from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Json
 from tickwork.queue import Queue
-from tickwork.runtime import deadline, lease, presence, watch
+from tickwork.runtime import deadline, lease, presence, threads, watch
 from tickwork.worker import Worker
 
 SLOTS = 8
@@ -120,6 +120,23 @@ def test_no_more_handlers_run_than_there_is_room_for(world: World) -> None:
         until(are_done(world, jobs))
 
     assert max(most) <= 3
+
+
+def test_a_job_that_is_enqueued_while_a_handler_runs_does_not_wait_for_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # However long a handler takes, it counts as quick.
+    monkeypatch.setattr(threads, "QUICK_SECONDS", 3600)
+    both = threading.Barrier(2)
+
+    def meet(payload: Payload, tools: Tools) -> None:
+        both.wait(PATIENCE)
+
+    (first,) = enqueued(world, "extract", 1)
+    with working(world, {"extract": meet}):
+        until(lambda: world.reload(first).status == "running")
+        (second,) = enqueued(world, "extract", 1)
+        until(are_done(world, [first, second]))
 
 
 def test_families_share_the_room_even_beside_a_backlog_of_slow_jobs(world: World) -> None:

@@ -17,7 +17,7 @@ from tickwork.jobs.handler import Handler, Handlers, Tools
 from tickwork.jobs.outcomes import Done, Report
 from tickwork.jobs.rows import FollowUp, Job
 from tickwork.queue import Queue
-from tickwork.runtime import lease, settle, watch
+from tickwork.runtime import exchange, lease, settle, threads, watch
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
 
@@ -35,12 +35,16 @@ Run = Callable[[Any, Tools], BaseModel | Done | None]
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    # However long a handler takes here, it counts as quick.
-    monkeypatch.setattr("tickwork.runtime.work.HURRY_SECONDS", 3600)
     monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(lease, "PROGRESS_SECONDS", 0.01)
     monkeypatch.setattr(watch, "STOP_SECONDS", 0.2)
     monkeypatch.setattr(settle, "SETTLE_AGAIN_SECONDS", (0.01,))
+
+
+@pytest.fixture
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a handler takes, it counts as quick."""
+    monkeypatch.setattr(threads, "QUICK_SECONDS", 3600)
 
 
 def handled_by(run: Run) -> Handlers:
@@ -81,16 +85,13 @@ def test_never_more_jobs_are_held_than_wanted_nor_more_worked_off_than_allowed(w
 
 def test_what_is_finished_is_settled_and_replaced_while_the_rest_runs(world: World) -> None:
     jobs = [world.job(payload={"n": n}) for n in range(6)]
-    claimed: list[str] = []
 
     def run(payload: Any, tools: Tools) -> None:
         if payload.n == 3:
-            until(lambda: statuses(world, jobs) == ["done"] * 3 + ["running"] * 3)
-            claimed.extend(statuses(world, jobs))
+            until(lambda: statuses(world, jobs) == ["done"] * 3 + ["running"] + ["done"] * 2)
 
     work_off(world, run, concurrency=4)
 
-    assert claimed[3:] == ["running"] * 3
     assert statuses(world, jobs) == ["done"] * 6
 
 
@@ -151,6 +152,7 @@ def test_one_result_that_the_queue_refuses_spoils_no_other(world: World) -> None
     assert report.ended == {"done": 2, "failed": 1}
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_leases_of_waiting_and_finished_jobs_are_kept_alive(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
     jobs = [world.job(payload={"n": n}) for n in range(3)]
@@ -163,16 +165,14 @@ def test_leases_of_waiting_and_finished_jobs_are_kept_alive(world: World, monkey
     thread = threading.Thread(target=work_off, args=(world, run))
     thread.start()
     until(lambda: world.reload(jobs[1]).status == "running")
-    waiting = world.reload(jobs[2]).lease_expires_at
-    until(lambda: world.reload(jobs[2]).lease_expires_at != waiting)
-
-    # What is finished is settled while another one still runs.
-    until(lambda: world.reload(jobs[0]).status == "done")
+    before = [world.reload(job).lease_expires_at for job in jobs]
+    until(lambda: all(world.reload(job).lease_expires_at != was for job, was in zip(jobs, before, strict=True)))
     go_on.set()
     thread.join(60)
     assert statuses(world, jobs) == ["done"] * 3
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_a_lost_lease_is_dropped_and_the_others_go_on(world: World) -> None:
     jobs = [world.job(payload={"n": n}) for n in range(3)]
     ran: list[int] = []
@@ -190,13 +190,16 @@ def test_a_lost_lease_is_dropped_and_the_others_go_on(world: World) -> None:
     assert report.ended == {"done": 2, "lost": 1}
 
 
-def test_a_stopping_worker_gives_back_what_it_has_not_started(world: World) -> None:
+@pytest.mark.usefixtures("one_thread")
+def test_a_stopping_worker_gives_back_what_it_has_not_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [world.job(payload={"n": n}) for n in range(5)]
     deadline = Deadline(60, 1000, grace_seconds=60)
 
     def run(payload: Any, tools: Tools) -> None:
         if payload.n == 1:
             deadline.stop()
+            # From now on, another thread does not wait for this one.
+            monkeypatch.setattr(threads, "QUICK_SECONDS", 0)
             until(lambda: world.reload(jobs[4]).status == "queued")
 
     report = work_off(world, run, deadline=deadline)
@@ -223,27 +226,29 @@ def test_a_handler_that_hangs_is_left_behind_and_the_rest_goes_on(world: World) 
     assert report.ended == {"retried": 1, "done": 2}
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_a_thread_that_was_left_behind_does_not_go_on_beside_the_other(world: World) -> None:
     world.type("greet_person", timeout_seconds=1)
     jobs = [world.job(payload={"n": n}) for n in range(4)]
     release = threading.Event()
-    threads: list[threading.Thread] = []
+    used: list[threading.Thread] = []
 
     def run(payload: Any, tools: Tools) -> None:
-        threads.append(threading.current_thread())
+        used.append(threading.current_thread())
         if payload.n == 0:
             release.wait(60)
         if payload.n == 1:
             release.set()
-            threads[0].join(30)
+            used[0].join(30)
 
     report = work_off(world, run)
 
     assert report.ended == {"retried": 1, "done": 3}
     assert statuses(world, jobs) == ["queued", "done", "done", "done"]
-    assert [thread is threads[0] for thread in threads] == [True, False, False, False]
+    assert [thread is used[0] for thread in used] == [True, False, False, False]
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_who_is_not_watched_any_more_starts_no_handler(world: World) -> None:
     runs: list[Anything] = []
     looked_away = threading.Event()
@@ -309,15 +314,18 @@ def test_the_end_of_the_last_job_is_noticed_at_once(world: World, monkeypatch: p
 def test_jobs_that_were_claimed_while_a_handler_takes_long_keep_their_leases(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was claimed for the first half is read, and its leases are kept, though nobody has time to run it."""
     monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
     jobs = [world.job(payload={"n": n}) for n in range(4)]
+    may_end = threading.Event()
 
     def run(payload: Any, tools: Tools) -> None:
         if payload.n == 1:
             until(lambda: world.reload(jobs[2]).status == "running")
             before = world.reload(jobs[2]).lease_expires_at
             until(lambda: world.reload(jobs[2]).lease_expires_at != before)
+            may_end.set()
+        if payload.n == 2:
+            may_end.wait(60)
 
     work_off(world, run, concurrency=2)
 
@@ -339,6 +347,7 @@ def test_what_a_handler_sets_for_itself_is_not_there_for_the_next_one(world: Wor
     assert found == ["nobody's"] * 2
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_a_cancelled_job_that_waits_is_not_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "BEATS_PER_LEASE", 100_000)
     jobs = [world.job(payload={"n": n}) for n in range(2)]
@@ -367,6 +376,7 @@ def with_the_completion(hold: Callable[[Any], None], tools: Tools) -> Done:
     return Done(writes=[hold])
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("transaction", [within_the_handler, with_the_completion])
 def test_a_long_transaction_of_one_job_costs_no_other_its_lease(
     world: World, monkeypatch: pytest.MonkeyPatch, transaction: Callable[..., Done | None]
@@ -402,6 +412,7 @@ class SpiedQueue(Queue):
         return super().settle_and_claim(job_ids, *arguments, **options)
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_one_thread_runs_quick_handlers_and_what_has_ended_is_settled_together(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -409,29 +420,80 @@ def test_one_thread_runs_quick_handlers_and_what_has_ended_is_settled_together(
     world.job()
     tenant = world.value("select id from organizations")
     world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": "greet_person"}] * 399)
-    queue, threads = SpiedQueue(world.queue.database), set[int]()
+    queue, used = SpiedQueue(world.queue.database), set[int]()
 
     def run(payload: Any, tools: Tools) -> None:
-        threads.add(threading.get_ident())
+        used.add(threading.get_ident())
 
     report = work(queue, "test", handled_by(run), Deadline(60, 1000), concurrency=200)
 
     assert report.ended == {"done": 400}
-    assert len(threads) == 1
+    assert len(used) == 1
     assert len(queue.settled) <= 40
+
+
+def test_after_handlers_that_took_long_one_thread_runs_the_quick_ones_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(60):
+        world.job(payload={"n": n})
+    runs: list[int] = []
+
+    def count_as_quick() -> None:
+        monkeypatch.setattr(threads, "QUICK_SECONDS", 3600)
+        monkeypatch.setattr(exchange, "TOGETHER_SECONDS", 3600)
+
+    everybody = threading.Barrier(10, count_as_quick)
+
+    def run(payload: Any, tools: Tools) -> None:
+        if payload.n < 10:
+            everybody.wait(60)
+        else:
+            runs.append(threading.get_ident())
+
+    report = work_off(world, run, concurrency=10)
+
+    assert report.ended == {"done": 60}
+    assert len(runs) == 50
+    assert len(set(runs)) == 1
+
+
+def test_where_no_more_threads_can_be_started_one_runs_all_handlers(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [world.job(payload={"n": n}) for n in range(6)]
+    used: set[int] = set()
+    real_start = threading.Thread.start
+
+    def start(self: threading.Thread) -> None:
+        if used:
+            raise RuntimeError("can't start new thread")
+        real_start(self)
+
+    def run(payload: Any, tools: Tools) -> None:
+        used.add(threading.get_ident())
+        # The thread that watches has noticed that this one is slow.
+        tools.wait(0.05)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    report = work_off(world, run, concurrency=3)
+
+    assert report.ended == {"done": 6}
+    assert statuses(world, jobs) == ["done"] * 6
+    assert len(used) == 1
 
 
 def test_a_lone_job_is_settled_by_the_thread_that_ran_it(world: World) -> None:
     for _ in range(5):
         world.job()
-    queue, threads = SpiedQueue(world.queue.database), set[int]()
+    queue, used = SpiedQueue(world.queue.database), set[int]()
 
     def run(payload: Any, tools: Tools) -> None:
-        threads.add(threading.get_ident())
+        used.add(threading.get_ident())
 
     work(queue, "test", handled_by(run), Deadline(60, 1000))
 
-    assert {thread for thread, jobs in queue.settled if jobs} == threads
+    assert {thread for thread, jobs in queue.settled if jobs} == used
     assert [jobs for _, jobs in queue.settled] == [0, 1, 1, 1, 1, 1]
 
 

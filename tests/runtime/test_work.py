@@ -32,7 +32,6 @@ from tickwork.runtime import lease, settle, watch
 from tickwork.runtime.attempt import Attempt
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.run import run as run_attempt
-from tickwork.runtime.settle import settle_alone
 from tickwork.runtime.work import work
 from tickwork.runtime.worker_thread import WorkerThread
 from tickwork.tools.outbound.errors import Blocked
@@ -757,7 +756,7 @@ def test_writes_that_were_broken_off_do_not_settle_the_job(world: World) -> None
         attempt.lease.give_up()
         raise RuntimeError("broken off")
 
-    settled = settle_alone(attempt, Done(writes=[be_abandoned]), Deadline(60, 1))
+    settled = settle.settle(attempt, Done(writes=[be_abandoned]), Deadline(60, 1))
 
     assert settled[1] == "lost"
     assert world.reload(job).status == "running"

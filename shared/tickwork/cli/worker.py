@@ -1,5 +1,6 @@
 """The command for the long-running worker."""
 
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -71,6 +72,9 @@ def worker(
     if health_port:
         asked = Database(settings.database_url, f"tickwork {name} health", MAX_SILENCE_SECONDS)
         serve_health_at(health_port, asked, required_check(settings))
+    # What is loaded by now stays. Else the garbage collector looks through all of it every 25,000 jobs or so.
+    gc.collect()
+    gc.freeze()
     one.stop_on_signals()
     one.run()
 

@@ -176,6 +176,10 @@ class Tools:
         if self.on_interrupt:
             self.on_interrupt()
 
+    def has_output(self) -> bool:
+        """Whether there is anything to keep with the attempt."""
+        return self._lines is not None or self.output is not None
+
     def logs(self) -> str | None:
         return "\n".join(self._lines) if self._lines else None
 

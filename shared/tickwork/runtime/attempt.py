@@ -111,7 +111,7 @@ class Attempt(Labels):
             if self._outcome is not None:
                 return False
             self._outcome = outcome
-        self.ending = ending
+        self.ending = "lost" if isinstance(outcome, Lost) else ending
         self._ended_at = time.monotonic()
         if self._span:
             recorded.end(self._span, outcome)
@@ -121,6 +121,10 @@ class Attempt(Labels):
         """It is in the database, with this outcome: that of the handler, or why that was refused."""
         self._outcome = outcome
         self.ending = ending
+
+    def has_run_for(self, seconds: float) -> bool:
+        began_at = self.tools.began_at
+        return began_at is not None and (self._ended_at or time.monotonic()) - began_at > seconds
 
     def duration_ms(self) -> int | None:
         """How long its handler ran, with what it wanted written; None if it never started."""

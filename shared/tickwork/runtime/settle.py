@@ -12,6 +12,7 @@ from psycopg.rows import DictRow
 from tickwork.database.connection import Connection
 from tickwork.database.json_text import as_stored
 from tickwork.errors import InvalidRequest, LeaseLost, QueueFull, Unavailable, WriteFailed
+from tickwork.jobs.handler import NOTHING_MORE
 from tickwork.jobs.outcomes import Done, Failed, Json, Lost, Outcome, Released, Write
 from tickwork.logs import log, presentable, text_of
 from tickwork.queue import Queue, lease_of
@@ -38,7 +39,7 @@ class Claim(NamedTuple):
 NOTHING = Claim(None, None, 0)
 
 
-def settle(
+def settle_and_claim(
     attempts: Sequence[Attempt], queue: Queue, deadline: Deadline, claim: Claim = NOTHING
 ) -> list[WorkedJob] | None:
     """Write how they ended, and claim the next jobs, in one statement; each attempt keeps what became of it.
@@ -48,7 +49,7 @@ def settle(
     asked = claim
     for pause in (*SETTLE_AGAIN_SECONDS, None):
         try:
-            jobs = settle_together(attempts, queue, claim)
+            jobs = settle_and_claim_once(attempts, queue, claim)
             return jobs if claim is asked else None
         except Unavailable as error:
             log("miss_settle", "WARNING", reason=str(error))
@@ -59,7 +60,7 @@ def settle(
             # One that is refused must not keep the others from being settled.
             log("miss_settle", "WARNING", reason=text_of(error))
             for attempt in attempts:
-                attempt.note_settled(*settle_alone(attempt, attempt.outcome(), deadline))
+                attempt.note_settled(*settle(attempt, attempt.outcome(), deadline))
             return None
     # The leases expire, and somebody else gets the jobs.
     for attempt in attempts:
@@ -67,10 +68,9 @@ def settle(
     return None
 
 
-def settle_together(attempts: Sequence[Attempt], queue: Queue, claim: Claim) -> list[WorkedJob]:
-    outcomes = [attempt.outcome() for attempt in attempts]
-    results = [result_of(outcome) for outcome in outcomes]
-    endings = [ending_beyond(*each) for each in zip(attempts, outcomes, strict=True)]
+def settle_and_claim_once(attempts: Sequence[Attempt], queue: Queue, claim: Claim) -> list[WorkedJob]:
+    results = [result_of(attempt.outcome()) for attempt in attempts]
+    endings = [ending_beyond(attempt, attempt.outcome()) for attempt in attempts]
     with settling(attempts):
         statuses, jobs = queue.settle_and_claim(
             [attempt.job.id for attempt in attempts],
@@ -81,12 +81,12 @@ def settle_together(attempts: Sequence[Attempt], queue: Queue, claim: Claim) -> 
             claim.max_jobs,
             types=claim.types,
         )
-    for attempt, outcome, status in zip(attempts, outcomes, statuses, strict=True):
-        attempt.note_settled(outcome, ending_of(outcome, status))
+    for attempt, status in zip(attempts, statuses, strict=True):
+        attempt.ending = "done" if status == "done" else ending_of(attempt.outcome(), status)
     return jobs
 
 
-def settle_alone(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[Outcome, str]:
+def settle(attempt: Attempt, outcome: Outcome, deadline: Deadline) -> tuple[Outcome, str]:
     """Write it, with what the handler wants written; again if the database cannot be reached. Returns what was written,
     and how the attempt ended. What the queue does not take fails the attempt."""
     for pause in (*SETTLE_AGAIN_SECONDS, None):
@@ -163,6 +163,8 @@ def result_of(outcome: Outcome) -> str | None:
 
 def ending_beyond(attempt: Attempt, outcome: Outcome) -> dict[str, Any] | None:
     """How it ended, as `settle_and_claim` takes it; None if it is done, with nothing but its result."""
+    if outcome is NOTHING_MORE and not attempt.tools.has_output():
+        return None
     encoded: dict[str, Any] = {}
     match outcome:
         case Done():
