@@ -48,7 +48,7 @@ LEAKS = {
     hole("connector_to_manage", "tickwork.may_act_for(connectors.tenant_id)", "true"): (
         "admin of alpha, other tenant: rpc public.set_connector_token("
     ),
-    hole("settle", "leases.token = settle.tokens[1]", "true"): (
+    hole("settle", "leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]", "true"): (
         "worker with a lease, other tenant: rpc public.complete_job("
     ),
     hole("hold_lane_of_job", "leases.token = hold_lane_of_job.lease_token", "true"): (
