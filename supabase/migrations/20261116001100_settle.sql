@@ -21,36 +21,43 @@ comment on type tickwork.outcome is
   'How an attempt ended: done, failed, lease_expired or released. delay_seconds is how long to wait before the next '
   'attempt; null means that the backoff of the type decides.';
 
+-- Which attempts have been ended, and who has to hear of it.
+
+create type tickwork.ended_attempts as (
+  ids uuid[],
+  are_done boolean,
+  are_watched boolean,
+  are_heard boolean
+);
+
 -- Without outcomes all jobs are done, and there is nothing to keep but their results. An index finds what is in an
 -- array in order, whatever the order of the array, so that two calls for the same jobs cannot deadlock.
 
-create function tickwork.settle(ids uuid[], tokens uuid[], results jsonb[], outcomes tickwork.outcome[])
-returns text[]
+create function tickwork.end_attempts(ids uuid[], tokens uuid[], results jsonb[], outcomes tickwork.outcome[])
+returns tickwork.ended_attempts
 language plpgsql
 volatile
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
-  settled record;
+  settled tickwork.ended_attempts;
 begin
-  perform tickwork.wait_for_disk();
-
   -- The fence: whoever deletes the lease under its token holds the job.
   with ended as (
     delete from tickwork.leases
-    where leases.job_id = any (settle.ids)
-      and leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]
+    where leases.job_id = any (end_attempts.ids)
+      and leases.token = end_attempts.tokens[array_position(end_attempts.ids, leases.job_id)]
     returning
       leases.job_id as id, leases.is_watched,
-      settle.outcomes is null or (settle.outcomes[array_position(settle.ids, leases.job_id)]).status = 'done'
-        as is_done
+      end_attempts.outcomes is null
+        or (end_attempts.outcomes[array_position(end_attempts.ids, leases.job_id)]).status = 'done' as is_done
   ),
   done as (
     update public.jobs
     set
       status = 'done',
       result = tickwork.shown_result(
-        jobs.id, settle.results[array_position(settle.ids, jobs.id)], jobs.is_redacted
+        jobs.id, end_attempts.results[array_position(end_attempts.ids, jobs.id)], jobs.is_redacted
       ),
       progress = 1,
       error_code = null,
@@ -63,31 +70,48 @@ begin
     returning jobs.is_awaited
   )
   select
-    array_agg(ended.id) as ids, bool_and(ended.is_done) as are_done,
-    bool_or(ended.is_watched) or exists (select from done where done.is_awaited) as are_watched,
-    exists (select from tickwork.hooks where hooks.moment = 'done') as are_heard
+    array_agg(ended.id), bool_and(ended.is_done),
+    bool_or(ended.is_watched) or exists (select from done where done.is_awaited),
+    exists (select from tickwork.hooks where hooks.moment = 'done')
   into settled
   from ended;
 
-  if settled.ids is null then
-    return array_fill(null::text, array[cardinality(settle.ids)]);
-  end if;
-
-  if settle.outcomes is not null then
-    settled.are_watched := tickwork.note_outcomes(settle.outcomes, settled.ids) or settled.are_watched;
+  if settled.ids is not null and end_attempts.outcomes is not null then
+    settled.are_watched := tickwork.note_outcomes(end_attempts.outcomes, settled.ids) or settled.are_watched;
   end if;
 
   if settled.are_watched then
     perform tickwork.free_what_was_held(settled.ids);
   end if;
 
+  return settled;
+end
+$$;
+
+comment on function tickwork.end_attempts is
+  'running -> done, queued, failed, dead or cancelled. The way out of running. Fenced: an outcome under another token '
+  'changes nothing. Whoever calls it goes on with note_end, and only then commits.';
+
+create function tickwork.settle(ids uuid[], tokens uuid[], results jsonb[], outcomes tickwork.outcome[])
+returns text[]
+language plpgsql
+volatile
+as $$
+declare
+  settled tickwork.ended_attempts;
+begin
+  perform tickwork.wait_for_disk();
+  settled := tickwork.end_attempts(settle.ids, settle.tokens, settle.results, settle.outcomes);
+
+  if settled.ids is null then
+    return array_fill(null::text, array[cardinality(settle.ids)]);
+  end if;
+
   if settle.outcomes is not null then
     perform tickwork.enqueue_follow_ups(settle.outcomes, settled.ids);
   end if;
 
-  if settled.are_watched or settled.are_heard or not settled.are_done then
-    perform tickwork.note_end(settled.ids, settled.are_done, settled.are_watched);
-  end if;
+  perform tickwork.note_end(settled);
 
   if settled.are_done and cardinality(settled.ids) = cardinality(settle.ids) then
     return null;
@@ -103,8 +127,8 @@ end
 $$;
 
 comment on function tickwork.settle is
-  'running -> done, queued, failed, dead or cancelled. The way out of running. Fenced: an outcome under another token '
-  'changes nothing. Returns what became of each job, null where the lease is lost; null altogether if all are done.';
+  'running -> done, queued, failed, dead or cancelled. Ends attempts, with their follow-ups. Returns what became of '
+  'each job, null where the lease is lost; null altogether if all are done.';
 
 create function tickwork.shown_result(job_id uuid, result jsonb, is_redacted boolean)
 returns jsonb

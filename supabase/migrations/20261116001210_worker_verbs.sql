@@ -97,25 +97,27 @@ begin
 end
 $$;
 
-create function tickwork.note_end(ids uuid[], are_done boolean, are_watched boolean)
+create function tickwork.note_end(ended tickwork.ended_attempts)
 returns void
 language plpgsql
 volatile
 as $$
 begin
-  perform tickwork.after_end(note_end.ids, note_end.are_done);
+  if (note_end.ended).are_heard or not (note_end.ended).are_done then
+    perform tickwork.after_end((note_end.ended).ids, (note_end.ended).are_done);
+  end if;
 
-  if note_end.are_watched then
+  if (note_end.ended).are_watched then
     perform pg_notify('tickwork_done', jobs.id::text)
-    from unnest(note_end.ids) as ended(id)
-    cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
+    from unnest((note_end.ended).ids) as settled(id)
+    cross join lateral (select * from public.jobs where jobs.id = settled.id limit 1) as jobs
     where jobs.notify
       and jobs.finished_at is not null;
 
     perform tickwork.note_awaited_end(array(
       select jobs.id
-      from unnest(note_end.ids) as ended(id)
-      cross join lateral (select * from public.jobs where jobs.id = ended.id limit 1) as jobs
+      from unnest((note_end.ended).ids) as settled(id)
+      cross join lateral (select * from public.jobs where jobs.id = settled.id limit 1) as jobs
       where jobs.is_awaited
         and jobs.finished_at is not null
     ));
@@ -135,7 +137,7 @@ as $$
 begin
   perform tickwork.give_keys_back(note_unsuccessful_end.ids);
   perform tickwork.note_unsuccessful(note_unsuccessful_end.ids);
-  perform tickwork.note_end(note_unsuccessful_end.ids, false, true);
+  perform tickwork.note_end(row(note_unsuccessful_end.ids, false, true, true)::tickwork.ended_attempts);
 end
 $$;
 

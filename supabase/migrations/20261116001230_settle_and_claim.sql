@@ -86,7 +86,9 @@ begin
         perform tickwork.free_what_was_held(array[ended.job_id]);
       end if;
 
-      perform tickwork.note_end(array[ended.job_id], true, ended.is_watched);
+      perform tickwork.note_end(
+        row(array[ended.job_id], true, ended.is_watched, ended.is_heard)::tickwork.ended_attempts
+      );
     end if;
   end if;
 

@@ -53,7 +53,8 @@ begin
     return 0;
   end if;
 
-  perform tickwork.settle(expired.ids, expired.tokens, null, expired.outcomes);
+  perform tickwork.wait_for_disk();
+  perform tickwork.note_end(tickwork.end_attempts(expired.ids, expired.tokens, null, expired.outcomes));
   return cardinality(expired.ids);
 end
 $$;

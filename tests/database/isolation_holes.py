@@ -48,9 +48,9 @@ LEAKS = {
     hole("connector_to_manage", "tickwork.may_act_for(connectors.tenant_id)", "true"): (
         "admin of alpha, other tenant: rpc public.set_connector_token("
     ),
-    hole("settle", "leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]", "true"): (
-        "worker with a lease, other tenant: rpc public.complete_job("
-    ),
+    hole(
+        "end_attempts", "leases.token = end_attempts.tokens[array_position(end_attempts.ids, leases.job_id)]", "true"
+    ): ("worker with a lease, other tenant: rpc public.complete_job("),
     hole("hold_lane_of_job", "leases.token = hold_lane_of_job.lease_token", "true"): (
         "worker with a lease, other tenant: rpc public.hold_lane_of_job("
     ),

@@ -7,7 +7,7 @@ from tests.world.mutant import Mutant
 WAYS = redaction.test_whichever_way_a_job_comes_in_only_its_worker_gets_the_values
 NOWHERE = redaction.test_no_table_view_or_function_shows_a_member_the_values
 RESULTS = redaction.test_what_is_usually_a_secret_is_redacted_in_results_without_being_asked
-RESULT = "settle.results[array_position(settle.ids, jobs.id)]"
+RESULT = "end_attempts.results[array_position(end_attempts.ids, jobs.id)]"
 
 MUTANTS = [
     Mutant(
@@ -96,7 +96,7 @@ MUTANTS = [
     ),
     Mutant(
         "results are stored as they are",
-        "tickwork.settle",
+        "tickwork.end_attempts",
         f"tickwork.shown_result(\n        jobs.id, {RESULT}, jobs.is_redacted\n      )",
         RESULT,
         RESULTS,

@@ -46,7 +46,7 @@ from tests.world import World
 from tests.world.crowd import claim_in_batches, claim_one_by_one, claim_one_type
 from tests.world.mutant import Mutant
 
-FENCE = "leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]"
+FENCE = "leases.token = end_attempts.tokens[array_position(end_attempts.ids, leases.job_id)]"
 FENCE_OF_ONE = "leases.token = settle_and_claim.lease_tokens[1]"
 OF_A_TYPE = ["greet_person"]
 CLAIMS, SETTLEMENTS = test_one_and_many.check_some_claims, test_one_and_many.check_some_settlements
@@ -159,7 +159,7 @@ MUTANTS = [
     *(
         Mutant(
             f"{verb} by status only",
-            "tickwork.settle",
+            "tickwork.end_attempts",
             FENCE,
             "true",
             test_lease.test_a_stale_token_changes_nothing_and_raises,
@@ -183,7 +183,7 @@ MUTANTS = [
     ),
     Mutant(
         "complete by status only",
-        "tickwork.settle",
+        "tickwork.end_attempts",
         FENCE,
         "true",
         test_lease.test_a_stale_token_changes_nothing_and_raises,
@@ -191,9 +191,9 @@ MUTANTS = [
     ),
     Mutant(
         "one token for all of a batch",
-        "tickwork.settle",
+        "tickwork.end_attempts",
         FENCE,
-        "leases.token = any (settle.tokens)",
+        "leases.token = any (end_attempts.tokens)",
         test_settle.test_the_token_of_another_job_of_the_batch_settles_nothing,
     ),
     Mutant(
@@ -281,7 +281,7 @@ MUTANTS = [
     ),
     Mutant(
         "many jobs settled unlike one",
-        "tickwork.settle",
+        "tickwork.end_attempts",
         "\n      error_message = null,",
         "",
         test_settle.test_one_job_and_many_are_settled_alike,
@@ -506,7 +506,7 @@ MUTANTS = [
     ),
     Mutant(
         "an attempt of a batch ended twice",
-        "tickwork.settle",
+        "tickwork.end_attempts",
         "with ended as (\n    delete from tickwork.leases",
         "with ended as (update tickwork.leases set token = leases.token",
         test_settle.test_one_job_and_many_are_settled_alike,
@@ -1223,9 +1223,9 @@ MUTANTS = [
     ),
     Mutant(
         "one result for all",
-        "tickwork.settle",
-        "settle.results[array_position(settle.ids, jobs.id)]",
-        "settle.results[1]",
+        "tickwork.end_attempts",
+        "end_attempts.results[array_position(end_attempts.ids, jobs.id)]",
+        "end_attempts.results[1]",
         test_settle.test_each_of_many_done_jobs_has_its_own_result_and_logs,
     ),
     Mutant(
@@ -1296,7 +1296,7 @@ MUTANTS = [
             ),
             (
                 "no flag at the end of many jobs",
-                "tickwork.settle",
+                "tickwork.end_attempts",
                 "(select from done where done.is_awaited)",
                 "(select from done where false)",
                 test_chains.test_a_job_starts_when_all_that_it_waits_for_are_done,
@@ -1410,7 +1410,7 @@ MUTANTS = [
     *(
         Mutant(defect, function, before, after, test_model.check_some_sequences)
         for defect, function, before, after in (
-            ("the model: no fence", "tickwork.settle", FENCE, "true"),
+            ("the model: no fence", "tickwork.end_attempts", FENCE, "true"),
             (
                 "the model: keys that are shared by all types",
                 "tickwork.job_asked_for",
@@ -1478,13 +1478,19 @@ MUTANTS = [
             (CLAIMS, "tickwork.settle_and_claim", "the order", "priority desc, waiting.run_at", "run_at"),
             (CLAIMS, "tickwork.pick_targets", "the order of many", "priority desc, waiting.run_at", "run_at"),
             (SETTLEMENTS, "tickwork.settle_and_claim", "the progress", "\n      progress = 1,", ""),
-            (SETTLEMENTS, "tickwork.settle", "the progress of many", "\n      progress = 1,", ""),
+            (SETTLEMENTS, "tickwork.end_attempts", "the progress of many", "\n      progress = 1,", ""),
             (SETTLEMENTS, "tickwork.settle_and_claim", "what is watched", "ended.is_watched or jobs", "jobs"),
-            (SETTLEMENTS, "tickwork.settle", "what is watched of many", "bool_or(ended.is_watched) or", ""),
+            (SETTLEMENTS, "tickwork.end_attempts", "what is watched of many", "bool_or(ended.is_watched) or", ""),
             (SETTLEMENTS, "tickwork.settle_and_claim", "what others wait for", "or jobs.is_awaited", ""),
-            (SETTLEMENTS, "tickwork.settle", "what others wait for of many", "where done.is_awaited", "where false"),
+            (
+                SETTLEMENTS,
+                "tickwork.end_attempts",
+                "what others wait for of many",
+                "where done.is_awaited",
+                "where false",
+            ),
             (SETTLEMENTS, "tickwork.settle_and_claim", "the fence", FENCE_OF_ONE, "true"),
-            (SETTLEMENTS, "tickwork.settle", "the fence of many", FENCE, "true"),
+            (SETTLEMENTS, "tickwork.end_attempts", "the fence of many", FENCE, "true"),
         )
     ),
     Mutant(
