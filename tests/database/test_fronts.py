@@ -1,11 +1,14 @@
 """Where the waiting jobs of a family begin: claims step over nothing that was there before, and miss nothing."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
 
 from tests.world import World
+from tickwork.jobs.rows import ClaimedJob, Job
 
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 TYPES = ["greet_person"]
@@ -135,49 +138,80 @@ def test_a_job_that_comes_in_while_others_move_the_front_is_found_by_maintain(wo
     assert world.claim().id == row["id"]
 
 
-@pytest.mark.parametrize("way", ["enqueue", "insert", "fail", "wake", "release", "edit", "expire"])
-def test_an_old_job_is_found_at_once_whichever_way_it_comes(world: World, way: str) -> None:
-    check_old_job(world, way)
+HOLD = "select hold_lane('test', tenant_id, 'lane', now() + interval '1 hour') from jobs"
+MAKE_DUE = "update tickwork.parked set run_at = now() - interval '1 hour', wake_at = now() - interval '1 hour'"
 
 
-def check_old_job(world: World, way: str) -> None:
-    """It waits from a time that is before the front."""
-    world.type()
-    tenant = world.tenant()
-    later = None
-    if way in ("fail", "expire"):
-        later = world.running_job(run_at=hours_ago(1))
-    elif way == "release":
-        world.run("select hold_lane('test', %s, 'lane', now() + interval '1 hour')", tenant)
-        later = world.job(run_at=hours_ago(1), lane="lane")
-    elif way == "wake":
-        later = world.job(run_at=hours_ago(-1))
-        world.run("update tickwork.parked set run_at = now() - interval '1 hour', wake_at = now() - interval '1 hour'")
-        world.run("update tickwork.alarms set wake_at = now() - interval '1 hour'")
-    elif way == "edit":
-        later = world.job(run_at=hours_ago(-1))
+def parked(world: World) -> Job:
+    return world.job(run_at=hours_ago(-1))
+
+
+def held(world: World) -> Job:
+    job = world.job(run_at=hours_ago(1), lane="lane")
+    world.run(HOLD)
+    return job
+
+
+def running(world: World) -> ClaimedJob:
+    return world.running_job(run_at=hours_ago(1))
+
+
+def none(world: World) -> None:
+    world.tenant(), world.type()
+
+
+def enqueue(world: World, job: Any) -> None:
+    world.job(run_at=hours_ago(1))
+
+
+def insert(world: World, job: Any) -> None:
+    row = world.row("select id from organizations")
+    world.connect("service_role").execute(
+        "insert into jobs (tenant_id, type, run_at) values (%s, 'greet_person', %s)", [row["id"], hours_ago(1)]
+    )
+
+
+def fail(world: World, job: Any) -> None:
+    world.queue.fail_job(job, {"code": "E"}, retry_after_seconds=0)
+
+
+def expire(world: World, job: Any) -> None:
+    world.expire(job)
+
+
+def wake_late(world: World, job: Any) -> None:
+    world.run(MAKE_DUE)
+    world.run("update tickwork.alarms set wake_at = now() - interval '1 hour'")
+
+
+def release(world: World, job: Any) -> None:
+    world.run("select release_lane('test', tenant_id, 'lane') from jobs")
+
+
+def edit(world: World, job: Any) -> None:
+    world.run("update jobs set run_at = now() - interval '1 hour'")
+
+
+@pytest.mark.parametrize(
+    ("before", "act"),
+    [
+        (none, enqueue),
+        (none, insert),
+        (running, fail),
+        (running, expire),
+        (parked, wake_late),
+        (parked, edit),
+        (held, release),
+    ],
+)
+def test_an_old_job_is_found_at_once_whichever_way_it_comes(
+    world: World, before: Callable[[World], Any], act: Callable[[World, Any], None]
+) -> None:
+    job = before(world)
     move_front(world)
     assert front(world) > hours_ago(0.5)
 
-    match way:
-        case "enqueue":
-            later = world.job(run_at=hours_ago(1))
-        case "insert":
-            service = world.connect("service_role")
-            service.execute(
-                "insert into jobs (tenant_id, type, run_at) values (%s, %s, %s)",
-                [tenant, "greet_person", hours_ago(1)],
-            )
-        case "fail":
-            assert later is not None
-            world.queue.fail_job(later, {"code": "E"}, retry_after_seconds=0)
-        case "expire":
-            assert later is not None
-            world.expire(later)
-        case "release":
-            world.run("select release_lane('test', %s, 'lane')", tenant)
-        case "edit":
-            world.run("update jobs set run_at = now() - interval '1 hour'")
+    act(world, job)
 
     claimed = world.claim()
-    assert later is None or claimed.id == later.id
+    assert claimed.id == (job or claimed).id

@@ -6,6 +6,7 @@ import pytest
 
 from tests.database import (
     figure_mutants,
+    front_mutants,
     passport_mutants,
     redaction_mutants,
     schedule_mutants,
@@ -18,7 +19,6 @@ from tests.database import (
     test_enqueued_by,
     test_event_triggers,
     test_filing,
-    test_fronts,
     test_handler_writes,
     test_isolation,
     test_lanes,
@@ -286,103 +286,6 @@ MUTANTS = [
         "",
         test_settle.test_one_job_and_many_are_settled_alike,
         (None,),
-    ),
-    # Where the waiting jobs begin.
-    *(
-        Mutant(defect, function, before, after, caught_by, arguments)
-        for defect, function, before, after, caught_by, *arguments in (
-            (
-                "a claim of one that steps over all that was there",
-                "tickwork.settle_and_claim",
-                "and waiting.run_at >= look.front",
-                "",
-                *(test_fronts.test_a_claim_steps_over_nothing_that_was_there_before, 1),
-            ),
-            (
-                "a claim of many that steps over all that was there",
-                "tickwork.pick_targets",
-                "and waiting.run_at >= picked.front",
-                "",
-                *(test_fronts.test_a_claim_steps_over_nothing_that_was_there_before, 5),
-            ),
-            (
-                "turns that step over all that was there",
-                "tickwork.next_turns",
-                "and waiting.run_at >= next_turns.front",
-                "",
-                *(test_fronts.test_a_claim_steps_over_nothing_that_was_there_before, 5),
-            ),
-            (
-                "a front that no claim moves",
-                "tickwork.is_time_to_move",
-                "<",
-                ">",
-                *(test_fronts.test_claims_move_the_front_now_and_then, 1),
-            ),
-            (
-                "a front that passes what is about to come",
-                "tickwork.move_front",
-                "- interval '2 seconds'",
-                "+ interval '2 seconds'",
-                test_fronts.test_a_front_stays_behind_jobs_that_are_being_enqueued,
-            ),
-            (
-                "a front that passes a lower priority",
-                "tickwork.move_front",
-                "and waiting.priority < heads.priority",
-                "and false",
-                test_fronts.test_a_front_is_at_the_first_job_of_all,
-            ),
-            (
-                "a front that passes another tenant",
-                "tickwork.move_front",
-                "and waiting.tenant_number > heads.tenant_number",
-                "and false",
-                test_fronts.test_a_front_is_at_the_first_job_of_all,
-            ),
-            (
-                "a front that passes another type",
-                "tickwork.move_front",
-                "and waiting.type > heads.type",
-                "and false",
-                test_fronts.test_a_front_is_at_the_first_job_of_all,
-            ),
-            (
-                "a front among more tenants than were looked at",
-                "tickwork.move_front",
-                "when steps = 1000 then 0",
-                "when false then 0",
-                test_fronts.test_a_front_among_many_tenants_hides_nothing,
-            ),
-            (
-                "a hidden job that nobody finds",
-                "tickwork.maintain",
-                "perform tickwork.move_front(family, '-infinity');",
-                "",
-                test_fronts.test_a_job_that_comes_in_while_others_move_the_front_is_found_by_maintain,
-            ),
-            *(
-                (f"an old job that is hidden: {how}", function, before, after, test_fronts.check_old_job, way)
-                for how, function, before, after, way in (
-                    ("enqueued", "tickwork.store_new_jobs", "if first_at is not null", "if false", "enqueue"),
-                    (
-                        "queued again",
-                        "tickwork.file_jobs",
-                        "from unnest(file_jobs.ids)",
-                        "from unnest('{}'::uuid[])",
-                        "fail",
-                    ),
-                    ("parked", "tickwork.wake_parked", "(wake_parked.family, woken_from)", "('', woken_from)", "wake"),
-                    (
-                        "in a lane",
-                        "tickwork.fill_lane",
-                        "(fill_lane.family, filled_from)",
-                        "('', filled_from)",
-                        "release",
-                    ),
-                )
-            ),
-        )
     ),
     Mutant(
         "one job enqueued unlike many",
@@ -1607,7 +1510,13 @@ FIXTURES: dict[str, Callable[[World], None]] = {
     "mutant",
     [
         *(*MUTANTS, *schedule_mutants.MUTANTS, *redaction_mutants.MUTANTS, *upkeep_mutants.MUTANTS),
-        *(*figure_mutants.MUTANTS, *trace_mutants.MUTANTS, *step_mutants.MUTANTS, *passport_mutants.MUTANTS),
+        *(
+            *front_mutants.MUTANTS,
+            *figure_mutants.MUTANTS,
+            *trace_mutants.MUTANTS,
+            *step_mutants.MUTANTS,
+            *passport_mutants.MUTANTS,
+        ),
     ],
     ids=lambda mutant: mutant.defect,
 )
