@@ -417,6 +417,7 @@ def test_one_thread_runs_quick_handlers_and_what_has_ended_is_settled_together(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "LOOK_SECONDS", 3600)
+    monkeypatch.setattr(exchange, "TOGETHER_SECONDS", 3600)
     world.job()
     tenant = world.value("select id from organizations")
     world.service.jobs.enqueue_jobs([{"tenant_id": str(tenant), "type": "greet_person"}] * 399)
