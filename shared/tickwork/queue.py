@@ -66,7 +66,6 @@ class Queue:
         max_jobs: int = 0,
         lease_seconds: int | None = None,
         types: Iterable[str] | None = None,
-        new_token: str | None = None,
     ) -> tuple[list[str | None], list[WorkedJob]]:
         """Settle some jobs and claim the next ones, of the types that the caller has handlers for, in one statement.
 
@@ -85,8 +84,8 @@ class Queue:
                 str(max_jobs).encode(),
                 str(seconds).encode() if seconds else None,
                 None if types is None else array_of_types(tuple(types)),
-                # Made here, because it costs the server more.
-                (new_token or secrets.token_hex(16)).encode(),
+                # Made here, because it costs the server more; but not for a claim that may be sent again.
+                secrets.token_hex(16).encode() if job_ids else None,
             ),
             # A job that is settled and was settled before would look as if its lease were lost.
             repeatable=not job_ids,

@@ -21,6 +21,7 @@ from tickwork.queue import Queue
 from tickwork.runtime import settle
 from tickwork.runtime.deadline import Deadline
 from tickwork.runtime.work import work
+from tickwork_chaos.proxy import Cut, CuttingProxy
 from tickwork_local.postgres import Server
 
 
@@ -182,6 +183,24 @@ def take_away(world: World) -> None:
 def bring_back(world: World) -> None:
     name = world.value("select current_database()")
     world.admin.execute(f"alter database {name} with connection limit -1")
+
+
+def test_a_claim_that_is_sent_again_has_a_token_of_its_own(world: World, server: Server) -> None:
+    for _ in range(2):
+        world.job()
+    with CuttingProxy(server.port) as proxy:
+        database = Database(world.url.replace(f":{server.port}/", f":{proxy.port}/"))
+        database.rows("select 1", {})
+        proxy.cut(Cut.AFTER)
+        until(proxy.is_armed)
+
+        _, jobs = Queue(database, "worker-1").settle_and_claim((), (), family="test", max_jobs=1)
+
+        database.close()
+
+    tokens = {str(row["token"]) for row in world.rows("select token from tickwork.leases")}
+    assert len(tokens) == 2
+    assert {job.lease_token for job in jobs} < tokens
 
 
 def test_a_silent_server_is_given_up_and_another_session_goes_on(world: World) -> None:

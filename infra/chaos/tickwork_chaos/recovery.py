@@ -70,9 +70,9 @@ def kill_one_after_the_other(
     connection: Connection, crew: Crew, chance: Random, kills: int, say: Callable[[str], None]
 ) -> None:
     """Each time until all its leases have been ended."""
-    batches = [each for each in crew.workers if "batch" in each.name]
+    busy = [each for each in crew.workers if "many" in each.name]
     for number in range(kills):
-        kill(connection, chance.choice(batches))
+        kill(connection, chance.choice(busy))
         say(f"{number + 1} of {kills} killed")
 
 
