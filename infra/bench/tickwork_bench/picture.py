@@ -15,6 +15,7 @@ COLOURS = {
     "PgQueuer": "#2ca02c",
     "graphile-worker": "#9467bd",
     "pg-boss": "#8c564b",
+    "awa": "#e377c2",
     "bare": "#7f7f7f",
     "plain": "#7f7f7f",
     "pgbench": "#c7c7c7",
