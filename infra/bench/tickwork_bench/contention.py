@@ -82,6 +82,7 @@ def run(bench: Bench) -> Result:
                 for size in CLIENTS
             ),
             Target("tickwork, deadlocks", at_most=0),
+            Target("tickwork, lock waits over 1 s", at_most=0),
         ],
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tickwork_bench import node
-from tickwork_bench.contenders import bare, pgbench, pgqueuer, procrastinate, tickwork
+from tickwork_bench.contenders import awa, bare, pgbench, pgqueuer, procrastinate, tickwork
 from tickwork_bench.contenders.from_npm import GRAPHILE_WORKER, PG_BOSS
 from tickwork_bench.measure import Bench, Measurement, Result, Target, interleaved, median_figure
 from tickwork_bench.processes import PacedWork, paced
@@ -58,12 +58,17 @@ FROM_NPM = {
     "pg-boss, batch size 100": Drain(PG_BOSS.fill, partial(PG_BOSS.drain, setting="100"), 2_000, MANY),
     "pg-boss, batch size 500": Drain(PG_BOSS.fill, partial(PG_BOSS.drain, setting="500"), 8_000, MANY),
 }
+FROM_WHEEL = {
+    "awa, 1 worker": Drain(awa.fill, partial(awa.drain, max_workers=1), 100, ONE),
+    "awa, 1,024 workers": Drain(awa.fill, partial(awa.drain, max_workers=1_024), 8_000, MANY),
+}
 # Each at its own one-at-a-time setting.
 PEERS = {
     "Procrastinate": "concurrency 1",
     "PgQueuer": "batch size 1",
     "graphile-worker": "concurrency 1",
     "pg-boss": "batch size 1",
+    "awa": "1 worker",
 }
 FLOOR = "pgbench, one update per transaction"
 FLOOR_JOBS = 1_000
@@ -71,8 +76,8 @@ FLOOR_JOBS = 1_000
 
 def run(bench: Bench) -> Result:
     bench.say("installing what comes from npm")
-    reason = node.why_not()
-    drains = DRAINS if reason else {**DRAINS, **FROM_NPM}
+    reasons = [each for each in (node.why_not(), awa.WHY_NOT) if each]
+    drains = {**DRAINS, **({} if node.why_not() else FROM_NPM), **({} if awa.WHY_NOT else FROM_WHEEL)}
     samples = {**measured(bench, drains, 1), **measured(bench, drains, 2)}
     bases = {**{name: drain.base for name, drain in drains.items()}, FLOOR: ONE}
     figures = [
@@ -81,8 +86,7 @@ def run(bench: Bench) -> Result:
         for name, base in bases.items()
         if named(name, processes) in samples
     ]
-    notes = [reason] if reason else []
-    return Result(figures, targets(drains), notes=notes)
+    return Result(figures, targets(drains), notes=reasons)
 
 
 def measured(bench: Bench, drains: Mapping[str, Drain], processes: int) -> dict[str, list[float]]:

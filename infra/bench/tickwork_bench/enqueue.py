@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from tickwork_bench import node
-from tickwork_bench.contenders import Contender, bare, pgbench, pgqueuer, procrastinate, tickwork
+from tickwork_bench.contenders import Contender, awa, bare, pgbench, pgqueuer, procrastinate, tickwork
 from tickwork_bench.contenders.from_npm import GRAPHILE_WORKER, PG_BOSS
 from tickwork_bench.measure import Bench, Measurement, Result, Target, interleaved, median_figure, seconds_of
 
@@ -25,8 +25,8 @@ FLOOR = f"pgbench, {ONE_BY_ONE}"
 def run(bench: Bench) -> Result:
     """All are connected at the same time, each to a database of its own, and enqueue a little in turn."""
     bench.say("installing what comes from npm")
-    reason = node.why_not()
-    contenders = CONTENDERS if reason else {**CONTENDERS, **FROM_NPM}
+    reasons = [each for each in (node.why_not(), awa.WHY_NOT) if each]
+    contenders = {**CONTENDERS, **({} if node.why_not() else FROM_NPM), **({} if awa.WHY_NOT else {"awa": awa})}
     with ExitStack() as running:
         one_by_one: dict[str, Callable[[], float]] = {}
         in_bulk: dict[str, Callable[[], float]] = {}
@@ -50,7 +50,7 @@ def run(bench: Bench) -> Result:
             Target(f"tickwork, {ONE_BY_ONE}", [f"bare insert, {ONE_BY_ONE}"], at_least=0.6),
             Target(f"tickwork, {IN_BULK}", [f"bare insert, {IN_BULK}"], at_least=0.6),
         ],
-        notes=[reason] if reason else [],
+        notes=reasons,
     )
 
 

@@ -1,82 +1,113 @@
-"""What taking turns costs: a fair claim against a plain one, with many tenants of which one owns three quarters."""
+"""What turns cost: a claim next to one under the same fence that takes no turns, in CPU time of the server.
 
-from collections.abc import Callable
+Many tenants, of which one owns three quarters of the jobs. The plain claim works on the same tables, in a database of
+its own whose index of `waiting` has no tenants in it: the most urgent and oldest job first, whoever owns it. It leaves
+the same behind: no row in `waiting`, a running job, and a lease with a token, under which our verb settles it.
+
+It does nothing else. So what is compared is not only turns: the plain claim checks no arguments, knows no pauses,
+limits, lanes, priorities of types and redacted values, keeps no start for less urgent jobs, looks for no alarms and
+expired leases, steps over what others have just removed, and is one statement, not a function.
+
+Both are claims alone, one at a time by one client; what they claim is settled between two slices.
+"""
+
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
-from statistics import mean
 from typing import Any
+from uuid import uuid4
 
-import psycopg
-from psycopg.rows import DictRow, dict_row
+from tickwork_bench.claims import WORKER, Claims, Connection, as_a_worker, connected
+from tickwork_bench.contenders.tickwork import FAMILY, LEASE_SECONDS, TYPE
+from tickwork_bench.measure import Bench, Measurement, Result, Target, interleaved, median_figure
+from tickwork_bench.place import place_without_disk
+from tickwork_bench.seed import Jobs, fill
 
-from tickwork_bench.claim_cost import CLAIMS
-from tickwork_bench.measure import Bench, Measurement, Result, Target, interleaved, median_figure, seconds_of
-from tickwork_bench.processes import Line, crowd
-from tickwork_bench.seed import CLAIM_VALUES, PLAIN_SETTLE, SETTLE, Jobs, fill
+FAIR, PLAIN = "tickwork", "same fence, no turns"
+MAX_RATIO = 1.3
+WARM_UPS = 2
 
-# How many clients, and how often each of them claims in one round.
-CLIENTS = {1: 300, 8: 100}
-# What is left of a claim if it did nothing at all.
-STATEMENTS = {**CLAIMS, "round trip alone": "select 1"}
-SETTLES = {"tickwork": SETTLE, "plain order": PLAIN_SETTLE}
-WARM_UPS = 20
+PLAIN_ORDER = """
+    drop index tickwork.waiting_in_order;
+    create index waiting_in_plain_order on tickwork.waiting (family, type, priority desc, run_at);
+"""
+PLAIN_CLAIM = """
+    with next_job as (
+      select waiting.ctid as place, waiting.job_id
+      from tickwork.waiting
+      where waiting.family = $1
+        and waiting.type = $2
+      order by waiting.priority desc, waiting.run_at
+      limit 1
+      for update skip locked
+    ),
+    taken as (
+      delete from tickwork.waiting
+      where waiting.ctid = (select next_job.place from next_job)
+    ),
+    started as (
+      update public.jobs
+      set
+        status = 'running',
+        attempts = jobs.attempts + 1,
+        lease_seconds = $4,
+        lease_expires_at = now() + make_interval(secs => $4),
+        worker_id = $3,
+        progress = null,
+        progress_message = null,
+        started_at = now(),
+        updated_at = now()
+      where jobs.id = (select next_job.job_id from next_job)
+        and jobs.status = 'queued'
+      returning jobs.*
+    ),
+    leased as (
+      insert into tickwork.leases (job_id, token, family, type, tenant_id, lane, lease_seconds, expires_at, is_watched)
+      select
+        started.id, $5, started.family, started.type, started.tenant_id, started.lane, started.lease_seconds,
+        started.lease_expires_at, false
+      from started
+    )
+    select
+      started.id, started.tenant_id, started.type, started.lane, started.payload, started.attempts,
+      started.max_attempts, $5::uuid as lease_token, started.lease_seconds, started.timeout_seconds,
+      started.correlation_id, started.traceparent
+    from started
+"""
 
 
 def run(bench: Bench) -> Result:
-    jobs, tenants = bench.size(400_000, 40_000), bench.size(500, 100)
-    with bench.place.database() as url, ExitStack() as running:
-        bench.say(f"filling the table: {jobs} jobs of {tenants} tenants")
-        fill(url, [Jobs(jobs)], tenants)
-        runs: dict[str, Callable[[], float]] = {}
-        for clients, times in CLIENTS.items():
-            for name, claim in STATEMENTS.items():
-                client = partial(take_turns, url, claim, SETTLES.get(name), times)
-                go = running.enter_context(crowd([client] * clients))
-                runs[named(name, clients)] = partial(microseconds_of, go, times)
-        samples = interleaved(bench, runs, bench.size(15, 5))
+    rounds = WARM_UPS + bench.size(20, 6)
+    with place_without_disk(bench.folder) as place, ExitStack() as running:
+        urls = {name: running.enter_context(place.database()) for name in (FAIR, PLAIN)}
+        for name, url in urls.items():
+            bench.say(f"filling the queue: {name}")
+            fill(url, [Jobs(bench.size(400_000, 40_000))], bench.size(500, 100), has_large=True)
+        claims = {FAIR: as_a_worker(urls[FAIR], 1), PLAIN: plain_claims(urls[PLAIN])}
+        samples = interleaved(bench, {name: each.microseconds for name, each in claims.items()}, rounds)
     return Result(
-        [
-            median_figure(named(name, clients), samples[named(name, clients)], "µs", named("plain order", clients))
-            for clients in CLIENTS
-            for name in STATEMENTS
-        ],
-        [Target(named("tickwork", clients), [named("plain order", clients)], at_most=1.2) for clients in CLIENTS],
+        [median_figure(name, each[WARM_UPS:], "µs", PLAIN) for name, each in samples.items()],
+        [Target(FAIR, [PLAIN], at_most=MAX_RATIO)],
     )
 
 
-def named(name: str, clients: int) -> str:
-    return f"{name}, {clients} client{'s' if clients > 1 else ''}"
+def plain_claims(url: str) -> Claims:
+    connection = connected(url)
+    connection.execute(PLAIN_ORDER)
+    connection.execute("vacuum analyze tickwork.waiting")
+    # As our functions do: for anybody else, a trigger takes the update for an edit by hand.
+    connection.execute("set role tickwork_owner")
+    # As tickwork's claim does by itself.
+    connection.execute("set synchronous_commit = off")
+    connection.execute("set plan_cache_mode = force_generic_plan")
+    return Claims(connection, partial(claim_in_plain_order, connection))
 
 
-def microseconds_of(go: Callable[[], list[Any]], times: int) -> float:
-    """What a claim takes as each of the clients sees it, on average."""
-    took: list[float] = go()
-    # Now they settle, so that no claim meets more running jobs than those before it.
-    go()
-    return mean(took) / times * 1_000_000
+def claim_in_plain_order(connection: Connection) -> Sequence[Any]:
+    values = [FAMILY, TYPE, WORKER, LEASE_SECONDS, uuid4()]
+    return connection.execute(PLAIN_CLAIM, values, prepare=True).fetchall()
 
 
-def take_turns(url: str, claim: str, settle: str | None, times: int, line: Line) -> None:
-    """Claim when told, and settle when told again."""
-    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
-        # As tickwork's claim does by itself: the claim is compared, not the disk.
-        connection.execute("set synchronous_commit = off")
-        held: list[DictRow] = []
-
-        def claim_often(often: int) -> None:
-            for _ in range(often):
-                held.extend(connection.execute(claim, CLAIM_VALUES).fetchall())
-
-        claim_often(WARM_UPS)
-        line.send("ready")
-        while line.recv():
-            line.send(seconds_of(partial(claim_often, times)))
-            line.recv()
-            if settle:
-                ids, tokens = [row["id"] for row in held], [row["lease_token"] for row in held]
-                connection.execute(settle, {"ids": ids, "tokens": tokens})
-            held.clear()
-            line.send("settled")
-
-
-FAIR_CLAIM = Measurement("fair_claim", "a claim that takes turns against one in plain order, at 1 and 8 clients", run)
+FAIR_CLAIM = Measurement(
+    "fair_claim", "server CPU time of a claim, next to one under the same fence and without turns", run
+)

@@ -15,6 +15,7 @@ COLOURS = {
     "PgQueuer": "#2ca02c",
     "graphile-worker": "#9467bd",
     "pg-boss": "#8c564b",
+    "awa": "#e377c2",
     "bare": "#7f7f7f",
     "plain": "#7f7f7f",
     "pgbench": "#c7c7c7",
@@ -34,21 +35,15 @@ def draw(folder: Path, results: Mapping[str, Result]) -> list[Path]:
 
 
 def claim_costs(result: Result) -> Picture:
-    picture, (axes,) = new_picture("What one claim costs, median with 5th to 95th percentile", 1, height=5)
-    for shift, (claim, states) in enumerate(result.series.items()):
-        places = [place + shift * 0.04 for place in range(len(states))]
+    picture, panels = new_picture("CPU time of the server for a claimed job, median with 5th to 95th percentile", 2, 9)
+    for axes, (how, states) in zip(panels, result.series.items(), strict=True):
         low, middle, high = zip(*states.values(), strict=True)
         errors = [[m - a for m, a in zip(middle, low, strict=True)], [b - m for m, b in zip(middle, high, strict=True)]]
-        axes.errorbar(places, middle, yerr=errors, marker="o", capsize=3, label=claim, color=colour_of(claim))
+        axes.errorbar(range(len(states)), middle, yerr=errors, fmt="o", capsize=3, color=COLOURS["tickwork"])
+        axes.set_title(how, loc="left", fontsize="medium")
         axes.set_xticks(range(len(states)), [in_two_lines(state) for state in states])
-    medians = [middle for states in result.series.values() for _, middle, _ in states.values()]
-    # Where the textbook claim walks through the future, nothing else could be told apart.
-    if max(medians) > 20 * min(medians):
-        axes.set_yscale("log")
-    else:
         axes.set_ylim(0)
-    axes.set_ylabel("µs, with the round trip")
-    axes.legend()
+        axes.set_ylabel("µs")
     return picture
 
 

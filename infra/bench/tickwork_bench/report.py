@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tickwork_bench import node
+from tickwork_bench.contenders import awa
 from tickwork_bench.measure import Bench, Figure, Result, Target, Unit, percentile
 
 PACKAGES = ("tickwork", "psycopg", "procrastinate", "pgqueuer", "asyncpg", "functions-framework")
@@ -107,7 +108,7 @@ def save(path: Path, bench: Bench, results: Mapping[str, Result]) -> None:
         "is_quick": bench.is_quick,
         "machine": {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()},
         "server": bench.place.describe(),
-        "packages": {**{name: version(name) for name in PACKAGES}, **node.versions()},
+        "packages": {**{name: version(name) for name in PACKAGES}, **awa.versions(), **node.versions()},
         "measurements": {name: as_json(result) for name, result in results.items()},
     }
     path.write_text(json.dumps(everything, indent=2, ensure_ascii=False))
