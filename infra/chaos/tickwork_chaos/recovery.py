@@ -51,14 +51,14 @@ def run_recovery(seed: int, binaries: Path | None, jobs: int, kills: int, say: C
 
 
 def fill(connection: Connection, scene: Scene, jobs: int, say: Callable[[str], None]) -> None:
-    """Jobs of all tenants without a limit, each of which takes a moment, so that there are enough until the end."""
+    """Jobs of all tenants without a limit, each of which takes its time, so that there are enough until the end."""
     tenants = scene.free_tenants()
     for start in range(0, jobs, BATCH):
         batch = [
             {
                 "tenant_id": str(tenants[number % len(tenants)]),
                 "type": TYPES[number % len(TYPES)],
-                "payload": {"number": number, "effect": "none", "seconds": 0.1},
+                "payload": {"number": number, "effect": "none", "seconds": 2},
             }
             for number in range(start, min(start + BATCH, jobs))
         ]
