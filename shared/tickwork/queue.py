@@ -66,12 +66,15 @@ class Queue:
         max_jobs: int = 0,
         lease_seconds: int | None = None,
         types: Iterable[str] | None = None,
+        new_token: str | None = None,
     ) -> tuple[list[str | None], list[WorkedJob]]:
         """Settle some jobs and claim the next ones, of the types that the caller has handlers for, in one statement.
 
         Returns what became of each job that was to be settled, None where its lease was lost, and the claimed ones.
         """
         seconds = self.lease_seconds if lease_seconds is None else lease_seconds
+        # Made here, because it costs the server more; but not for a claim that may be sent again.
+        new_token = new_token or (secrets.token_hex(16) if job_ids else None)
         rows = self.database.tuples(
             SETTLE_AND_CLAIM,
             (
@@ -84,8 +87,7 @@ class Queue:
                 str(max_jobs).encode(),
                 str(seconds).encode() if seconds else None,
                 None if types is None else array_of_types(tuple(types)),
-                # Made here, because it costs the server more; but not for a claim that may be sent again.
-                secrets.token_hex(16).encode() if job_ids else None,
+                new_token.encode() if new_token else None,
             ),
             # A job that is settled and was settled before would look as if its lease were lost.
             repeatable=not job_ids,

@@ -40,7 +40,7 @@ $$;
 
 comment on function tickwork.lower_front is 'A job with this run_at is about to wait.';
 
-create function tickwork.move_front(family text, since timestamptz)
+create function tickwork.move_front(family text, since timestamptz, max_steps integer)
 returns void
 language plpgsql
 volatile
@@ -100,7 +100,7 @@ begin
       )
       limit 1
     ) as next
-    where heads.step < 1000
+    where heads.step < move_front.max_steps
   )
   select min(heads.run_at), count(*)
   into first_at, steps
@@ -111,14 +111,12 @@ begin
   where family_types.family = move_front.family
   limit 1;
 
-  -- With so many tenants, each has few jobs to step over.
-  perform setval(front, case
-    when steps = 1000 then 0
-    else greatest(0, floor(extract(epoch from least(first_at, latest)) * 1000000))::bigint
-  end);
+  -- Where it takes more steps, each tenant has few jobs to step over.
+  first_at := case when steps < move_front.max_steps then least(first_at, latest) else move_front.since end;
+  perform setval(front, greatest(0, floor(extract(epoch from first_at) * 1000000))::bigint);
 end
 $$;
 
 comment on function tickwork.move_front is
-  'Moves the front of a family to the first of its waiting jobs that are not before `since`; not all the way, because '
-  'there may be jobs that are not visible yet.';
+  'Moves the front of a family to the first of its waiting jobs that are not before `since`, or to `since` if that '
+  'would take too many steps; not all the way, because there may be jobs that are not visible yet.';

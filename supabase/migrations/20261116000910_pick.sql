@@ -62,7 +62,7 @@ begin
   picked.has_low_starts := low_starts = 0 or low_class >= picked.priorities[1];
 
   if tickwork.is_time_to_move(starts, prepare_picking.max_jobs) then
-    perform tickwork.move_front(picked.family, picked.front);
+    perform tickwork.move_front(picked.family, picked.front, 100);
   end if;
 
   if not picked.has_low_starts then

@@ -37,7 +37,7 @@ begin
 
   foreach family in array families loop
     -- From the very first one: some may have come in behind the front.
-    perform tickwork.move_front(family, '-infinity');
+    perform tickwork.move_front(family, '-infinity', 1000);
     reaped := reaped + tickwork.reap(family, 1000);
   end loop;
 

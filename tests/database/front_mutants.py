@@ -71,14 +71,15 @@ MUTANTS = [
     Mutant(
         "a front among more tenants than were looked at",
         "tickwork.move_front",
-        "when steps = 1000 then 0",
-        "when false then 0",
+        "when steps < move_front.max_steps",
+        "when true",
         fronts.test_a_front_among_many_tenants_hides_nothing,
+        (10,),
     ),
     Mutant(
         "a hidden job that nobody finds",
         "tickwork.maintain",
-        "perform tickwork.move_front(family, '-infinity');",
+        "perform tickwork.move_front(family, '-infinity', 1000);",
         "",
         fronts.test_a_job_that_comes_in_while_others_move_the_front_is_found_by_maintain,
     ),
