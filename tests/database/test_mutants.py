@@ -960,14 +960,14 @@ MUTANTS = [
     Mutant(
         "a limit of a tenant that counts one type only",
         "tickwork.count_running",
-        "where leases.tenant_id = count_running.tenant_id;",
-        "where leases.tenant_id = count_running.tenant_id and leases.type = count_running.type;",
+        "count_running.scope = 'tenant' or",
+        "",
         test_limits.test_a_limit_counts_everything_in_its_scope,
         ("tenant",),
     ),
     Mutant(
         "a limit counted in an old snapshot",
-        "tickwork.check_isolation",
+        "tickwork.lock_limit",
         "<> 'read committed'",
         "= 'unheard of'",
         test_limits_at_once.test_a_claim_under_an_old_snapshot_starts_nothing_too_many,
