@@ -104,7 +104,7 @@ MUTANTS = [
     ),
     Mutant(
         "an expired job goes to the end of the queue",
-        "tickwork.note_undone",
+        "tickwork.note_outcomes",
         "when outcome.delay_seconds = 0 or",
         "when",
         test_lease.test_an_expired_lease_goes_back_to_the_head_of_the_queue,
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "giving back spends the attempt",
-        "tickwork.note_undone",
+        "tickwork.note_outcomes",
         "(outcome.status = 'released' and following.status = 'queued')::integer",
         "0",
         test_settle.test_a_released_job_spends_no_attempt_and_keeps_its_place,
@@ -515,9 +515,9 @@ MUTANTS = [
     ),
     Mutant(
         "a cancel that a release forgets",
-        "tickwork.status_after",
-        "WHEN is_cancelled",
-        "WHEN is_cancelled and ending <> 'released'",
+        "tickwork.note_outcomes",
+        "when ended.cancel_requested_at is not null then",
+        "when ended.cancel_requested_at is not null and outcome.status <> 'released' then",
         test_settle.test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops,
         ("release",),
     ),
@@ -531,8 +531,8 @@ MUTANTS = [
     ),
     Mutant(
         "a cancelled job is retried",
-        "tickwork.status_after",
-        "WHEN is_cancelled THEN 'cancelled'::text",
+        "tickwork.note_outcomes",
+        "when ended.cancel_requested_at is not null then 'cancelled'",
         "",
         test_settle.test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops,
         ("fail",),
@@ -1206,7 +1206,7 @@ MUTANTS = [
             ),
             (
                 "no flag at the end of a failed job",
-                "tickwork.note_undone",
+                "tickwork.note_outcomes",
                 "return are_awaited",
                 "return false",
                 test_chains.test_what_happens_when_one_is_not_done_is_said,
@@ -1335,7 +1335,7 @@ MUTANTS = [
             ("the model: a lane that nobody fills", "tickwork.fill_lane", "limit greatest(room, 0)", "limit 0"),
             (
                 "the model: a release that costs an attempt",
-                "tickwork.note_undone",
+                "tickwork.note_outcomes",
                 "(outcome.status = 'released'",
                 "(false",
             ),
