@@ -381,8 +381,8 @@ MUTANTS = [
     Mutant(
         "a batch starved by what it must pass over",
         "tickwork.reap",
-        "from tickwork.leases",
-        "from (select * from tickwork.leases order by expires_at desc limit 100) as leases",
+        "select leases.job_id\n    from tickwork.leases",
+        "select leases.job_id\n    from (select * from tickwork.leases order by expires_at desc limit 100) as leases",
         test_lease.test_rows_that_must_be_passed_over_do_not_starve_the_reaper,
     ),
     Mutant(
@@ -1166,7 +1166,7 @@ MUTANTS = [
             (
                 "two at once: a reaper that waits",
                 "tickwork.reap",
-                "for no key update skip locked\n  ) as jobs",
+                "for no key update skip locked\n    ) as jobs",
                 ") as jobs",
                 *("reap", "cancel all"),
             ),

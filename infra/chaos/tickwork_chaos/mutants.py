@@ -46,24 +46,24 @@ SQL_MUTANTS = (
     Mutant(
         "no fence: settle by id",
         (
-            ("tickwork.settle", "leases.token = settle.tokens[array_position(settle.ids, leases.job_id)]", "true"),
-            ("tickwork.settle", "leases.token = settle.tokens[1]", "true"),
+            (
+                "tickwork.end_attempts",
+                "leases.token = end_attempts.tokens[array_position(end_attempts.ids, leases.job_id)]",
+                "true",
+            ),
+            ("tickwork.settle_and_claim", "leases.token = settle_and_claim.lease_tokens[1]", "true"),
         ),
     ),
     Mutant("limits without lock", (("tickwork.lock_limit", "begin", "begin return true;"),)),
     Mutant(
         "reaper without re-check",
         (
-            ("tickwork.reap", "for update skip locked\n  ) as lapsed", ") as lapsed"),
+            ("tickwork.reap", "limit reap.max_jobs\n    for update skip locked", "limit reap.max_jobs"),
             (
                 "tickwork.reap",
-                "perform tickwork.settle(expired.ids,",
-                """perform pg_sleep(3);
-                expired.tokens := array(
-                  select leases.token from unnest(expired.ids) as listed(id)
-                  left join tickwork.leases on leases.job_id = listed.id order by listed.id
-                );
-                perform tickwork.settle(expired.ids,""",
+                "where leases.job_id = any (array(select held.id from held))",
+                """where leases.job_id = any (array(select held.id from held))
+                    and (select pg_sleep(3)::text from held limit 1) is not null""",
             ),
         ),
     ),
@@ -80,7 +80,16 @@ SQL_MUTANTS = (
     ),
     Mutant("a key without an index", statements=("drop index public.jobs_idempotency_key",)),
     Mutant("an attempt that is not counted", (("tickwork.claim", "jobs.attempts + 1", "jobs.attempts"),)),
-    Mutant("a token per worker", (("tickwork.claim", "gen_random_uuid()", "md5(claim.worker_id)::uuid"),)),
+    Mutant(
+        "a token per worker",
+        (
+            (
+                "tickwork.settle_and_claim",
+                "coalesce(settle_and_claim.new_token, gen_random_uuid())",
+                "md5(settle_and_claim.worker_id)::uuid",
+            ),
+        ),
+    ),
     Mutant("not filed again after its lease expired", (("tickwork.file_again", "begin", "begin return;"),)),
     Mutant("lanes without limits", (("tickwork.room_in_lane", "begin", "begin return null;"),)),
     Mutant("alarms that never ring", (("tickwork.ring_alarms", "\nbegin", "\nbegin return;"),)),
