@@ -167,13 +167,7 @@ begin
   where jobs.status = 'queued';
 
   if not_ready is not null then
-    perform tickwork.file_awaiting(not_ready);
-    perform tickwork.check_awaited(owner.number)
-    from (
-      select distinct awaiting.tenant_number
-      from tickwork.awaiting
-      where awaiting.job_id = any (not_ready)
-    ) as owner(number);
+    perform tickwork.check_awaited(tickwork.file_awaiting(not_ready));
   end if;
 
   if queued is null then

@@ -1238,7 +1238,7 @@ MUTANTS = [
             (
                 "an end in flight is never looked at again",
                 "tickwork.check_awaited",
-                "tickwork.set_alarm(later.family, check_awaited.tenant_number, clock_timestamp())",
+                "tickwork.set_alarm(later.family, later.tenant_number, clock_timestamp())",
                 "0",
                 test_chains.test_whoever_starts_to_wait_does_not_miss_an_end_in_flight,
             ),
@@ -1251,7 +1251,7 @@ MUTANTS = [
             ),
             (
                 "of two ends each takes the other for unfinished",
-                "tickwork.lock_awaiting",
+                "tickwork.decide_awaiting",
                 "for no key update skip locked",
                 "",
                 test_chains.test_of_two_that_end_at_the_same_moment_one_starts_it,
@@ -1259,7 +1259,7 @@ MUTANTS = [
             ),
             (
                 "an end that waits for whoever cancels",
-                "tickwork.lock_awaiting",
+                "tickwork.decide_awaiting",
                 "skip locked",
                 "",
                 test_chains.test_whoever_cancels_what_waits_does_not_stop_those_who_end,
