@@ -60,9 +60,10 @@ begin
     set
       lease_expires_at = extended.expires_at,
       progress = coalesce(beats.progress, jobs.progress),
-      progress_message = coalesce(
-        tickwork.shown_message(beats.message, jobs.id, jobs.is_redacted), jobs.progress_message
-      ),
+      progress_message = coalesce(left(case
+        when jobs.is_redacted then tickwork.without(beats.message, tickwork.hidden_values(jobs.id))
+        else beats.message
+      end, 500), jobs.progress_message),
       updated_at = clock_timestamp()
     from extended
     join beats on beats.job_id = extended.job_id and beats.lease_token = extended.token
@@ -90,16 +91,6 @@ begin
   ) as held on true;
 end
 $$;
-
-create function tickwork.shown_message(message text, job_id uuid, is_redacted boolean)
-returns text
-language sql
-stable
-return left(
-  case when is_redacted then tickwork.without(message, tickwork.hidden_values(job_id)) else message end, 500
-);
-
-comment on function tickwork.shown_message is 'The message without what is redacted in the job, cut to 500 characters.';
 
 create function public.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
