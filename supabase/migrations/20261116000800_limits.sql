@@ -10,30 +10,24 @@ create type tickwork.limit_rule as (
 
 create function tickwork.limits_of(tenant_id uuid, type text)
 returns setof tickwork.limit_rule
-language plpgsql
+language sql
 stable
 as $$
-declare
-  job_type public.job_types;
-  tenant public.tenant_settings;
-begin
-  select * into job_type from public.job_types where job_types.key = limits_of.type;
-  select * into tenant from public.tenant_settings where tenant_settings.tenant_id = limits_of.tenant_id;
-
-  return query
   select rule.scope, rule.key, rule.max_running, rule.starts_per_minute
-  from (
+  from (values ('type ' || limits_of.type, 'tenant ' || limits_of.tenant_id)) as key(of_type, of_tenant)
+  left join public.job_types on job_types.key = limits_of.type
+  left join public.tenant_settings on tenant_settings.tenant_id = limits_of.tenant_id
+  cross join lateral (
     values
-      (1, 'type', format('type %s', limits_of.type), job_type.max_running, null),
-      (2, 'tenant', format('tenant %s', limits_of.tenant_id), tenant.max_running, null),
+      (1, 'type', key.of_type, job_types.max_running, null),
+      (2, 'tenant', key.of_tenant, tenant_settings.max_running, null),
       (
-        3, 'tenant and type', format('tenant %s type %s', limits_of.tenant_id, limits_of.type),
-        job_type.max_running_per_tenant, job_type.starts_per_minute
+        3, 'tenant and type', key.of_tenant || ' ' || key.of_type, job_types.max_running_per_tenant,
+        job_types.starts_per_minute
       )
   ) as rule(number, scope, key, max_running, starts_per_minute)
   where num_nonnulls(rule.max_running, rule.starts_per_minute) > 0
   order by rule.number;
-end
 $$;
 
 comment on function tickwork.limits_of is
@@ -126,6 +120,9 @@ begin
   return pg_try_advisory_xact_lock(hashtextextended(lock_limit.key, 7465));
 end
 $$;
+
+comment on function tickwork.lock_limit is
+  'Whether nobody else starts jobs under the limit until the end of the transaction. Raises TWARG.';
 
 create function tickwork.count_running(scope text, tenant_id uuid, type text)
 returns integer

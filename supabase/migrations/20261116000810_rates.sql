@@ -51,9 +51,6 @@ as $$
   ));
 $$;
 
-
--- A tenant or type at a limit is skipped for a second, or until there is a token. When a job ends, that is cleared.
-
 create function tickwork.block(tenant_id uuid, type text, rule tickwork.limit_rule)
 returns void
 language plpgsql
@@ -124,6 +121,7 @@ begin
 end
 $$;
 
-comment on function tickwork.block is 'Makes claims skip a tenant or type that is at a limit.';
+comment on function tickwork.block is
+  'Makes claims skip a tenant or type that is at a limit: for a second, until there is a token or until a job ends.';
 comment on function tickwork.unblock is
   'Stops claims from skipping a tenant and a type: one of their jobs has ended, or a limit has changed.';
