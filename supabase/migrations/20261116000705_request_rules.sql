@@ -25,15 +25,8 @@ comment on function tickwork.schema_mismatch is
   'Null if the payload matches the schema, which must not be null; otherwise what is wrong.';
 
 create function tickwork.broken_rule(
-  is_active boolean,
-  priority integer,
-  run_at timestamptz,
-  idempotency_key text,
-  dedupe_key text,
-  lane text,
-  max_attempts integer,
-  correlation_id text,
-  traceparent text
+  is_active boolean, priority integer, run_at timestamptz, idempotency_key text, dedupe_key text, lane text,
+  max_attempts integer, correlation_id text, traceparent text
 )
 returns text
 language sql

@@ -5,6 +5,8 @@ returns void
 language plpgsql
 volatile
 as $$
+declare
+  waiting_owners bigint[];
 begin
   perform tickwork.wait_for_disk();
 
@@ -13,7 +15,7 @@ begin
   end if;
 
   if note_enqueued.awaiting is not null then
-    perform tickwork.file_awaiting(note_enqueued.awaiting);
+    waiting_owners := tickwork.file_awaiting(note_enqueued.awaiting);
   end if;
 
   -- All jobs of a tenant at once, and tenants in a fixed order, so that calls cannot deadlock.
@@ -32,12 +34,9 @@ begin
   from unnest(note_enqueued.families) as due(family);
 
   -- Last: it locks jobs, and from then on waits for nobody.
-  perform tickwork.check_awaited(owner.number)
-  from (
-    select distinct awaiting.tenant_number
-    from tickwork.awaiting
-    where awaiting.job_id = any (note_enqueued.awaiting)
-  ) as owner(number);
+  if waiting_owners is not null then
+    perform tickwork.check_awaited(waiting_owners);
+  end if;
 end
 $$;
 
@@ -173,11 +172,7 @@ comment on function tickwork.take_keys is
 -- Called by the triggers that check what clients insert and people edit. A constraint would also be evaluated by every
 -- statement of the queue's own functions, which never violate it.
 
-create function tickwork.check_state(
-  state text,
-  lease_expires_at timestamptz,
-  finished_at timestamptz
-)
+create function tickwork.check_state(state text, lease_expires_at timestamptz, finished_at timestamptz)
 returns void
 language plpgsql
 immutable

@@ -35,12 +35,8 @@ comment on function public.enqueue_job is
   'TWFUL, TWJOB, TWARG.';
 
 create function tickwork.requests_from(
-  jobs jsonb,
-  tenant_id uuid default null,
-  source text default 'manual',
-  source_ref text default null,
-  correlation_id text default null,
-  traceparent text default null
+  jobs jsonb, tenant_id uuid default null, source text default 'manual', source_ref text default null,
+  correlation_id text default null, traceparent text default null
 )
 returns tickwork.job_request[]
 language plpgsql

@@ -3,47 +3,35 @@
 
 create type tickwork.limit_rule as (
   scope text,
+  key text,
   max_running integer,
   starts_per_minute integer
 );
 
 create function tickwork.limits_of(tenant_id uuid, type text)
 returns setof tickwork.limit_rule
-language plpgsql
+language sql
 stable
 as $$
-declare
-  job_type public.job_types;
-  tenant public.tenant_settings;
-begin
-  select * into job_type from public.job_types where job_types.key = limits_of.type;
-  select * into tenant from public.tenant_settings where tenant_settings.tenant_id = limits_of.tenant_id;
-
-  return query
-  select rule.scope, rule.max_running, rule.starts_per_minute
-  from (
+  select rule.scope, rule.key, rule.max_running, rule.starts_per_minute
+  from (values ('type ' || limits_of.type, 'tenant ' || limits_of.tenant_id)) as key(of_type, of_tenant)
+  left join public.job_types on job_types.key = limits_of.type
+  left join public.tenant_settings on tenant_settings.tenant_id = limits_of.tenant_id
+  cross join lateral (
     values
-      (1, 'type', job_type.max_running, null),
-      (2, 'tenant', tenant.max_running, null),
-      (3, 'tenant and type', job_type.max_running_per_tenant, job_type.starts_per_minute)
-  ) as rule(number, scope, max_running, starts_per_minute)
+      (1, 'type', key.of_type, job_types.max_running, null),
+      (2, 'tenant', key.of_tenant, tenant_settings.max_running, null),
+      (
+        3, 'tenant and type', key.of_tenant || ' ' || key.of_type, job_types.max_running_per_tenant,
+        job_types.starts_per_minute
+      )
+  ) as rule(number, scope, key, max_running, starts_per_minute)
   where num_nonnulls(rule.max_running, rule.starts_per_minute) > 0
   order by rule.number;
-end
 $$;
 
 comment on function tickwork.limits_of is
   'The limits that apply to a tenant''s jobs of a type, in the order in which they are locked.';
-
-create function tickwork.limit_key(scope text, tenant_id uuid, type text)
-returns text
-language sql
-immutable
-return case scope
-  when 'type' then concat_ws(' ', 'type', type)
-  when 'tenant' then concat_ws(' ', 'tenant', tenant_id)
-  else concat_ws(' ', 'tenant', tenant_id, 'type', type)
-end;
 
 -- How many jobs a claim is going to start, of which types and tenants.
 
@@ -72,15 +60,11 @@ declare
   room integer := room_for.wanted;
   taken integer;
 begin
-  perform tickwork.check_isolation();
-
   for rule in
     select *
     from tickwork.limits_of(tenant_id, room_for.type)
   loop
-    if not tickwork.lock_limit(
-      tickwork.limit_key(rule.scope, tenant_id, room_for.type), room_for.may_wait
-    ) then
+    if not tickwork.lock_limit(rule.key, room_for.may_wait) then
       return 0;
     end if;
 
@@ -115,28 +99,18 @@ comment on function tickwork.room_for is
   'How many jobs of the type the tenant may start besides those already planned, at most `wanted`. If none, claims '
   'skip this tenant and type for a while.';
 
-create function tickwork.check_isolation()
-returns void
-language plpgsql
-stable
-as $$
-begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'limits cannot be counted in a % transaction', current_setting('transaction_isolation')
-      using errcode = 'TWARG', hint = 'Claim in a separate transaction, at read committed.';
-  end if;
-end
-$$;
-
-comment on function tickwork.check_isolation is
-  'Raises TWARG unless the transaction sees what others commit, as counting running jobs requires.';
-
 create function tickwork.lock_limit(key text, may_wait boolean)
 returns boolean
 language plpgsql
 volatile
 as $$
 begin
+  -- Whoever counts running jobs under the lock has to see what others commit.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'limits cannot be counted in a % transaction', current_setting('transaction_isolation')
+      using errcode = 'TWARG', hint = 'Claim in a separate transaction, at read committed.';
+  end if;
+
   -- A claim that already holds such a lock does not wait for another, or two claims could deadlock.
   if lock_limit.may_wait then
     perform pg_advisory_xact_lock(hashtextextended(lock_limit.key, 7465));
@@ -147,35 +121,32 @@ begin
 end
 $$;
 
+comment on function tickwork.lock_limit is
+  'Whether nobody else starts jobs under the limit until the end of the transaction. Raises TWARG.';
+
 create function tickwork.count_running(scope text, tenant_id uuid, type text)
 returns integer
 language plpgsql
 volatile
 as $$
-declare
-  running integer;
 begin
-  -- Each scope uses the index: one condition for all of them would read all running jobs.
-  case count_running.scope
-    when 'type' then
-      select count(*) into running
-      from tickwork.family_types
-      join tickwork.leases on leases.family = family_types.family and leases.type = family_types.type
-      where family_types.type = count_running.type;
-    when 'tenant' then
-      select count(*) into running
-      from tickwork.family_types
-      join tickwork.leases on leases.family = family_types.family and leases.type = family_types.type
-      where leases.tenant_id = count_running.tenant_id;
-    else
-      select count(*) into running
+  -- Both use the index: one condition for all scopes would read all running jobs.
+  if count_running.scope = 'type' then
+    return (
+      select count(*)
       from tickwork.family_types
       join tickwork.leases on leases.family = family_types.family and leases.type = family_types.type
       where family_types.type = count_running.type
-        and leases.tenant_id = count_running.tenant_id;
-  end case;
+    );
+  end if;
 
-  return running;
+  return (
+    select count(*)
+    from tickwork.family_types
+    join tickwork.leases on leases.family = family_types.family and leases.type = family_types.type
+    where leases.tenant_id = count_running.tenant_id
+      and (count_running.scope = 'tenant' or family_types.type = count_running.type)
+  );
 end
 $$;
 

@@ -5,24 +5,20 @@ returns double precision
 language plpgsql
 volatile
 as $$
-declare
-  bucket tickwork.buckets;
 begin
   if tokens_left.starts_per_minute is null then
     return null;
   end if;
 
-  select * into bucket
-  from tickwork.buckets
-  where buckets.tenant_id = tokens_left.tenant_id
-    and buckets.scope = tokens_left.scope;
-
   -- If nothing has started yet, or the limit was lowered, the bucket is full but never more than full.
-  return least(
-    tokens_left.starts_per_minute,
-    bucket.tokens
-      + extract(epoch from clock_timestamp() - bucket.filled_at) * tokens_left.starts_per_minute / 60
-  );
+  return least(tokens_left.starts_per_minute, (
+    select
+      buckets.tokens
+        + extract(epoch from clock_timestamp() - buckets.filled_at) * tokens_left.starts_per_minute / 60
+    from tickwork.buckets
+    where buckets.tenant_id = tokens_left.tenant_id
+      and buckets.scope = tokens_left.scope
+  ));
 end
 $$;
 
@@ -55,9 +51,6 @@ as $$
   ));
 $$;
 
-
--- A tenant or type at a limit is skipped for a second, or until there is a token. When a job ends, that is cleared.
-
 create function tickwork.block(tenant_id uuid, type text, rule tickwork.limit_rule)
 returns void
 language plpgsql
@@ -70,31 +63,27 @@ declare
   );
 begin
   if (block.rule).scope = 'type' then
-    with free as (
-      select family_types.ctid as place
-      from tickwork.family_types
-      where family_types.type = block.type
-      for no key update skip locked
-    )
     update tickwork.family_types
     set full_until = until
-    from free
-    where family_types.ctid = free.place;
+    where family_types.ctid = any (array(
+      select free.ctid
+      from tickwork.family_types as free
+      where free.type = block.type
+      for no key update skip locked
+    ));
 
     return;
   end if;
 
-  with over as (
-    select blocked.ctid as place
-    from tickwork.tenants
-    join tickwork.blocked on blocked.tenant_number = tenants.number
-    where tenants.tenant_id = block.tenant_id
-      and blocked.until < clock_timestamp()
-    for update of blocked skip locked
-  )
   delete from tickwork.blocked
-  using over
-  where blocked.ctid = over.place;
+  where blocked.ctid = any (array(
+    select over.ctid
+    from tickwork.tenants
+    join tickwork.blocked as over on over.tenant_number = tenants.number
+    where tenants.tenant_id = block.tenant_id
+      and over.until < clock_timestamp()
+    for update of over skip locked
+  ));
 
   insert into tickwork.blocked (tenant_number, family, type, until)
   select tenants.number, family_types.family, family_types.type, until
@@ -111,34 +100,28 @@ language plpgsql
 volatile
 as $$
 begin
-  with free as (
-    select blocked.ctid as place
-    from tickwork.blocked
-    where blocked.tenant_number = (
-      select tenants.number
-      from tickwork.tenants
-      where tenants.tenant_id = unblock.tenant_id
-    )
-    for update skip locked
-  )
   delete from tickwork.blocked
-  using free
-  where blocked.ctid = free.place;
+  where blocked.ctid = any (array(
+    select free.ctid
+    from tickwork.tenants
+    join tickwork.blocked as free on free.tenant_number = tenants.number
+    where tenants.tenant_id = unblock.tenant_id
+    for update of free skip locked
+  ));
 
-  with full_types as (
-    select family_types.ctid as place
-    from tickwork.family_types
-    where family_types.type = unblock.type
-      and family_types.full_until > clock_timestamp()
-    for no key update skip locked
-  )
   update tickwork.family_types
   set full_until = default
-  from full_types
-  where family_types.ctid = full_types.place;
+  where family_types.ctid = any (array(
+    select free.ctid
+    from tickwork.family_types as free
+    where free.type = unblock.type
+      and free.full_until > clock_timestamp()
+    for no key update skip locked
+  ));
 end
 $$;
 
-comment on function tickwork.block is 'Makes claims skip a tenant or type that is at a limit.';
+comment on function tickwork.block is
+  'Makes claims skip a tenant or type that is at a limit: for a second, until there is a token or until a job ends.';
 comment on function tickwork.unblock is
   'Stops claims from skipping a tenant and a type: one of their jobs has ended, or a limit has changed.';

@@ -1,23 +1,5 @@
 -- Limits of a lane.
 
-create function tickwork.lock_lane(rule tickwork.lane_rules, may_wait boolean)
-returns boolean
-language plpgsql
-volatile
-as $$
-begin
-  if num_nonnulls((lock_lane.rule).max_running, (lock_lane.rule).starts_per_minute) = 0 then
-    return true;
-  end if;
-
-  perform tickwork.check_isolation();
-
-  return tickwork.lock_limit(
-    concat_ws(' ', 'tenant', (lock_lane.rule).tenant_id, tickwork.lane_scope(lock_lane.rule)), lock_lane.may_wait
-  );
-end
-$$;
-
 create function tickwork.room_in_lane(rule tickwork.lane_rules)
 returns integer
 language plpgsql

@@ -48,7 +48,12 @@ begin
 
     -- If somebody else is removing the rule or starting jobs of the lane right now, skip it for now.
     if pg_try_advisory_xact_lock_shared(7464, (busy.tenant_number & 1023)::integer)
-      and tickwork.lock_lane(busy.rule, may_wait => not has_locks)
+      and (
+        num_nonnulls((busy.rule).max_running, (busy.rule).starts_per_minute) = 0
+        or tickwork.lock_limit(
+          format('tenant %s %s', (busy.rule).tenant_id, tickwork.lane_scope(busy.rule)), may_wait => not has_locks
+        )
+      )
     then
       has_locks := true;
       room := least(cardinality(busy.places), tickwork.room_in_lane(busy.rule));

@@ -1,4 +1,4 @@
--- The verbs.
+-- What a claim may ask for.
 
 -- A condition of every claim: one short expression, which becomes a part of whoever asks.
 

@@ -8,7 +8,19 @@ security definer -- the worker may not update leases directly
 set search_path = ''
 as $$
 begin
-  perform tickwork.check_heartbeats(heartbeat_jobs.heartbeats);
+  perform tickwork.check_objects(
+    'heartbeats', heartbeat_jobs.heartbeats, array['job_id', 'lease_token', 'progress', 'message']
+  );
+
+  if exists (
+    select
+    from jsonb_array_elements(heartbeat_jobs.heartbeats) as beat
+    where (beat ->> 'progress')::double precision not between 0 and 1
+  ) then
+    raise exception 'progress: must be between 0 and 1'
+      using errcode = 'TWARG', hint = 'Divide the amount of work done by the total amount.';
+  end if;
+
   perform tickwork.skip_disk();
 
   return query
@@ -48,9 +60,10 @@ begin
     set
       lease_expires_at = extended.expires_at,
       progress = coalesce(beats.progress, jobs.progress),
-      progress_message = coalesce(
-        tickwork.shown_message(beats.message, jobs.id, jobs.is_redacted), jobs.progress_message
-      ),
+      progress_message = coalesce(left(case
+        when jobs.is_redacted then tickwork.without(beats.message, tickwork.hidden_values(jobs.id))
+        else beats.message
+      end, 500), jobs.progress_message),
       updated_at = clock_timestamp()
     from extended
     join beats on beats.job_id = extended.job_id and beats.lease_token = extended.token
@@ -79,39 +92,6 @@ begin
 end
 $$;
 
-create function tickwork.shown_message(message text, job_id uuid, is_redacted boolean)
-returns text
-language sql
-stable
-return left(
-  case when is_redacted then tickwork.without(message, tickwork.hidden_values(job_id)) else message end, 500
-);
-
-comment on function tickwork.shown_message is 'The message without what is redacted in the job, cut to 500 characters.';
-
-create function tickwork.check_heartbeats(heartbeats jsonb)
-returns void
-language plpgsql
-immutable
-as $$
-begin
-  perform tickwork.check_objects(
-    'heartbeats', check_heartbeats.heartbeats, array['job_id', 'lease_token', 'progress', 'message']
-  );
-
-  if exists (
-    select
-    from jsonb_array_elements(check_heartbeats.heartbeats) as beat
-    where (beat ->> 'progress')::double precision not between 0 and 1
-  ) then
-    raise exception 'progress: must be between 0 and 1'
-      using errcode = 'TWARG', hint = 'Divide the amount of work done by the total amount.';
-  end if;
-end
-$$;
-
-comment on function tickwork.check_heartbeats is 'Raises TWARG, TWBIG if heartbeats are malformed.';
-
 create function public.heartbeat_jobs(heartbeats jsonb)
 returns table (job_id uuid, is_held boolean, cancel_requested boolean)
 language sql
@@ -133,10 +113,8 @@ declare
 begin
   select * into beat
   from tickwork.heartbeat_jobs(jsonb_build_array(jsonb_build_object(
-    'job_id', heartbeat_job.job_id,
-    'lease_token', heartbeat_job.lease_token,
-    'progress', heartbeat_job.progress,
-    'message', heartbeat_job.message
+    'job_id', heartbeat_job.job_id, 'lease_token', heartbeat_job.lease_token,
+    'progress', heartbeat_job.progress, 'message', heartbeat_job.message
   )));
 
   if not beat.is_held then

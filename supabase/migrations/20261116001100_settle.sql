@@ -77,7 +77,9 @@ begin
   from ended;
 
   if settled.ids is not null and end_attempts.outcomes is not null then
-    settled.are_watched := tickwork.note_outcomes(end_attempts.outcomes, settled.ids) or settled.are_watched;
+    settled.are_watched := tickwork.note_outcomes(
+      tickwork.without_hidden(end_attempts.outcomes, settled.ids), settled.ids
+    ) or settled.are_watched;
   end if;
 
   if settled.are_watched then
@@ -141,21 +143,3 @@ end;
 
 comment on function tickwork.shown_result is
   'The result of a job as everybody may see it. If that is not all of it, the whole result is kept.';
-
-create function tickwork.note_outcomes(outcomes tickwork.outcome[], ids uuid[])
-returns boolean
-language plpgsql
-volatile
-as $$
-declare
-  known constant tickwork.outcome[] := tickwork.without_hidden(note_outcomes.outcomes, note_outcomes.ids);
-  are_awaited constant boolean := tickwork.note_undone(known, note_outcomes.ids);
-begin
-  perform tickwork.write_attempts(known, note_outcomes.ids);
-  return are_awaited;
-end
-$$;
-
-comment on function tickwork.note_outcomes is
-  'What follows for jobs whose leases have been ended, and that are not simply done. Returns whether others wait for '
-  'one of those that are not done.';

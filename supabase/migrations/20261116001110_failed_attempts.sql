@@ -1,13 +1,13 @@
 -- running -> queued, failed, dead or cancelled, and what the end of an attempt leaves behind
 
-create function tickwork.note_undone(outcomes tickwork.outcome[], settled uuid[])
+create function tickwork.note_outcomes(outcomes tickwork.outcome[], ids uuid[])
 returns boolean
 language plpgsql
 volatile
 as $$
 declare
   now_at constant timestamptz := clock_timestamp();
-  ids uuid[];
+  undone uuid[];
   are_awaited boolean;
 begin
   with changed as (
@@ -31,87 +31,65 @@ begin
       updated_at = now_at,
       -- The same as that of the attempt, by which one sees that this attempt ended the job.
       finished_at = case when following.status <> 'queued' then now_at end
-    from unnest(note_undone.outcomes) as outcome
+    from unnest(note_outcomes.outcomes) as outcome
     cross join lateral (
-      select tickwork.status_after(
-        outcome.status, outcome.is_retryable, ended.cancel_requested_at is not null, ended.attempts, ended.max_attempts
-      )
+      select case
+        when ended.cancel_requested_at is not null then 'cancelled'
+        when outcome.status = 'released' then 'queued'
+        when not outcome.is_retryable then 'failed'
+        when ended.attempts >= ended.max_attempts then 'dead'
+        else 'queued'
+      end
       from public.jobs as ended
       where ended.id = outcome.job_id
       limit 1
     ) as following(status)
     where jobs.id = outcome.job_id
       -- Both conditions are needed: whichever side the planner starts from, it uses the key.
-      and jobs.id = any (note_undone.settled)
-      and outcome.job_id = any (note_undone.settled)
+      and jobs.id = any (note_outcomes.ids)
+      and outcome.job_id = any (note_outcomes.ids)
       and outcome.status <> 'done'
     returning jobs.id, jobs.is_awaited
   )
-  select array_agg(changed.id), bool_or(changed.is_awaited)
-  into ids, are_awaited
+  select array_agg(changed.id), coalesce(bool_or(changed.is_awaited), false)
+  into undone, are_awaited
   from changed;
 
-  if ids is null then
-    return false;
+  if undone is not null then
+    perform tickwork.note_unsuccessful(undone);
+    perform tickwork.file_again(undone);
   end if;
 
-  perform tickwork.keep_exceptions(note_undone.outcomes, ids);
-  perform tickwork.note_unsuccessful(ids);
-  perform tickwork.file_again(ids);
+  perform tickwork.write_attempts(note_outcomes.outcomes, note_outcomes.ids);
   return are_awaited;
 end
 $$;
 
-comment on function tickwork.note_undone is
-  'running -> queued, failed, dead or cancelled, for jobs whose lease has been ended. Returns whether others wait for '
-  'one of them.';
-
-create function tickwork.status_after(
-  ending text,
-  is_retryable boolean,
-  is_cancelled boolean,
-  attempts integer,
-  max_attempts integer
-)
-returns text
-language sql
-immutable
-return case
-  when is_cancelled then 'cancelled'
-  when ending = 'released' then 'queued'
-  when not is_retryable then 'failed'
-  when attempts >= max_attempts then 'dead'
-  else 'queued'
-end;
-
-comment on function tickwork.status_after is 'The status that follows running for a job that is not done.';
+comment on function tickwork.note_outcomes is
+  'running -> queued, failed, dead or cancelled. What follows for jobs whose leases have been ended, and that are not '
+  'simply done. Returns whether others wait for one of those that are not done.';
 
 create function tickwork.backoff_seconds(type text, attempt integer)
 returns double precision
-language plpgsql
+language sql
 volatile
 as $$
-declare
-  backoff jsonb;
-begin
-  select job_types.backoff into backoff
-  from public.job_types
-  where job_types.key = backoff_seconds.type;
-
-  -- Rounded, because a number may be too small for a double precision.
-  return (0.8 + 0.4 * random()) * case jsonb_typeof(backoff)
-    when 'array' then
-      round((backoff ->> least(backoff_seconds.attempt, jsonb_array_length(backoff)) - 1)::numeric, 3)
-    when 'object' then
-      least(
-        round((backoff ->> 'cap')::numeric, 3),
-        round((backoff ->> 'base')::numeric, 3)
-          * (backoff ->> 'factor')::double precision ^ (backoff_seconds.attempt - 1)
-      )
+  select (0.8 + 0.4 * random()) * coalesce((
+    -- Rounded, because a number may be too small for a double precision.
+    select case jsonb_typeof(backoff)
+      when 'array' then
+        round((backoff ->> least(backoff_seconds.attempt, jsonb_array_length(backoff)) - 1)::numeric, 3)
+      else
+        least(
+          round((backoff ->> 'cap')::numeric, 3),
+          round((backoff ->> 'base')::numeric, 3)
+            * (backoff ->> 'factor')::double precision ^ (backoff_seconds.attempt - 1)
+        )
+    end
+    from public.job_types
+    where job_types.key = backoff_seconds.type
     -- The type was deleted.
-    else 60
-  end;
-end
+  ), 60);
 $$;
 
 comment on function tickwork.backoff_seconds is
@@ -124,6 +102,15 @@ returns void
 language sql
 volatile
 as $$
+  -- What only the operator may read of attempts that failed.
+  insert into tickwork.exceptions (job_id, number, tenant_id, exception)
+  select jobs.id, jobs.attempts, jobs.tenant_id, outcome.exception
+  from unnest(write_attempts.outcomes) as outcome
+  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
+  where outcome.job_id = any (write_attempts.ids)
+    and outcome.exception is not null
+  on conflict do nothing;
+
   insert into tickwork.attempts (
     job_id, number, tenant_id, worker_id, started_at, finished_at, status, error_code, error_message, error,
     pid, exit_code, stdout_tail, stderr_tail, logs
@@ -147,22 +134,6 @@ as $$
   -- Somebody may have lowered attempts by hand: that must not stop the reaping of leases.
   on conflict do nothing;
 $$;
-
-create function tickwork.keep_exceptions(outcomes tickwork.outcome[], ids uuid[])
-returns void
-language sql
-volatile
-as $$
-  insert into tickwork.exceptions (job_id, number, tenant_id, exception)
-  select jobs.id, jobs.attempts, jobs.tenant_id, outcome.exception
-  from unnest(keep_exceptions.outcomes) as outcome
-  cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
-  where outcome.job_id = any (keep_exceptions.ids)
-    and outcome.exception is not null
-  on conflict do nothing;
-$$;
-
-comment on function tickwork.keep_exceptions is 'Keeps what only the operator may read of attempts that failed.';
 
 create function tickwork.note_unsuccessful(ids uuid[])
 returns void
@@ -196,13 +167,7 @@ begin
   where jobs.status = 'queued';
 
   if not_ready is not null then
-    perform tickwork.file_awaiting(not_ready);
-    perform tickwork.check_awaited(owner.number)
-    from (
-      select distinct awaiting.tenant_number
-      from tickwork.awaiting
-      where awaiting.job_id = any (not_ready)
-    ) as owner(number);
+    perform tickwork.check_awaited(tickwork.file_awaiting(not_ready));
   end if;
 
   if queued is null then

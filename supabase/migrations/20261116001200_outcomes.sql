@@ -1,18 +1,5 @@
 -- How a worker ends attempts: it completes, fails or releases one job or many, optionally with the next claim.
 
-create function tickwork.error_code(error jsonb)
-returns text
-language sql
-immutable
-return left(coalesce(error ->> 'code', 'FAILED'), 100);
-
-create function tickwork.error_message(error jsonb)
-returns text
-language sql
-immutable
--- Only the message of an object: the rest was not written for people to read.
-return left(case jsonb_typeof(error) when 'object' then error ->> 'message' else error #>> '{}' end, 8000);
-
 create function tickwork.error_details(error jsonb)
 returns jsonb
 language sql
@@ -34,9 +21,9 @@ as $$
     row(
       given.id,
       coalesce(ending.status, 'done'),
-      case ending.status when 'failed' then tickwork.error_code(ending.error) end,
-      case ending.status when 'failed' then tickwork.error_message(ending.error) end,
-      case ending.status when 'failed' then tickwork.error_details(ending.error) end,
+      failure.code,
+      failure.message,
+      failure.details,
       coalesce(ending.retryable, true),
       case ending.status
         when 'released' then coalesce(ending.delay_seconds, 0)
@@ -48,7 +35,7 @@ as $$
       right(ending.stdout_tail, 8000),
       right(ending.stderr_tail, 8000),
       right(ending.logs, 8000),
-      case ending.status when 'failed' then right(ending.exception, 16000) end
+      failure.exception
     )::tickwork.outcome
     order by given.place
   )
@@ -58,7 +45,18 @@ as $$
   ) as ending(
     status text, error jsonb, retryable boolean, retry_after_seconds double precision, delay_seconds double precision,
     follow_ups jsonb, pid integer, exit_code integer, stdout_tail text, stderr_tail text, logs text, exception text
-  );
+  )
+  left join lateral (
+    select
+      left(coalesce(ending.error ->> 'code', 'FAILED'), 100),
+      -- Only the message of an object: the rest was not written for people to read.
+      left(case jsonb_typeof(ending.error)
+        when 'object' then ending.error ->> 'message'
+        else ending.error #>> '{}'
+      end, 8000),
+      tickwork.error_details(ending.error),
+      right(ending.exception, 16000)
+  ) as failure(code, message, details, exception) on ending.status = 'failed';
 $$;
 
 comment on function tickwork.outcomes_from is

@@ -6,16 +6,18 @@ create type tickwork.settled_job as (
   status text
 );
 
-create function tickwork.settle_given(outcomes jsonb)
-returns tickwork.settled_job[]
+create function tickwork.settle_jobs(outcomes jsonb)
+returns setof tickwork.settled_job
 language plpgsql
 volatile
+security definer -- the worker may not update jobs directly
+set search_path = ''
 as $$
 declare
   given record;
   statuses text[];
 begin
-  perform tickwork.check_endings(settle_given.outcomes);
+  perform tickwork.check_endings(settle_jobs.outcomes);
 
   select
     array_agg(outcome.job_id order by outcome.job_id) as ids,
@@ -30,11 +32,11 @@ begin
   into given
   from (
     select (object ->> 'job_id')::uuid, (object ->> 'lease_token')::uuid, object
-    from jsonb_array_elements(settle_given.outcomes) as object
+    from jsonb_array_elements(settle_jobs.outcomes) as object
   ) as outcome(job_id, lease_token, fields);
 
   if given.ids is null then
-    return '{}';
+    return;
   end if;
 
   if given.has_repeats then
@@ -51,21 +53,29 @@ begin
     array_fill(text 'done', array[cardinality(given.ids)])
   );
 
-  return array(
-    select row(outcome.job_id, settled.status is not null, settled.status)::tickwork.settled_job
-    from rows from (
-      jsonb_to_recordset(settle_given.outcomes) as (job_id uuid)
-    ) with ordinality as outcome
-    left join unnest(given.ids, statuses) as settled(id, status) on settled.id = outcome.job_id
-    order by outcome.ordinality
-  );
+  return query
+  select outcome.job_id, settled.status is not null, settled.status
+  from rows from (
+    jsonb_to_recordset(settle_jobs.outcomes) as (job_id uuid)
+  ) with ordinality as outcome
+  left join unnest(given.ids, statuses) as settled(id, status) on settled.id = outcome.job_id
+  order by outcome.ordinality;
 end
 $$;
 
-comment on function tickwork.settle_given is
-  'running -> done, queued, failed, dead or cancelled. Settles the outcomes that a worker sends as objects, and '
-  'returns what became of each job, in the order given. Raises TWARG, TWBIG and what enqueue_job raises for a '
-  'follow-up.';
+create function public.settle_jobs(outcomes jsonb)
+returns table (job_id uuid, is_held boolean, status text)
+language sql
+volatile
+begin atomic
+  select *
+  from tickwork.settle_jobs(outcomes);
+end;
+
+comment on function public.settle_jobs is
+  'running -> done, queued, failed, dead or cancelled. Completes, fails and releases many jobs in one statement: an '
+  'array of {job_id, lease_token, status: done | failed | released} with the parameters of complete_job, fail_job or '
+  'release_job. A lost lease does not raise: is_held is false. Durable when it returns. Raises TWARG, TWBIG.';
 
 create function tickwork.enqueue_follow_ups(outcomes tickwork.outcome[], settled uuid[])
 returns void
@@ -74,17 +84,13 @@ volatile
 as $$
 declare
   requests constant tickwork.job_request[] := array(
-    select request.job
+    select request
     from unnest(enqueue_follow_ups.outcomes) as outcome
     cross join lateral (select * from public.jobs where jobs.id = outcome.job_id limit 1) as jobs
-    cross join lateral tickwork.requests_from(
+    cross join lateral unnest(tickwork.requests_from(
       outcome.follow_ups, jobs.tenant_id, 'system', jobs.id::text, jobs.correlation_id,
       tickwork.trace_of(jobs.id, jobs.traceparent)
-    ) as requests(jobs)
-    cross join lateral (
-      select requests.jobs[number]
-      from generate_series(1, cardinality(requests.jobs)) as number
-    ) as request(job)
+    )) as request
     where outcome.job_id = any (enqueue_follow_ups.settled)
       and outcome.follow_ups is not null
       and jobs.status = 'done'
@@ -157,7 +163,7 @@ as $$
 declare
   job public.jobs;
 begin
-  if not (tickwork.settle_given(jsonb_build_array(settle_one.outcome)))[1].is_held then
+  if not (select settled.is_held from tickwork.settle_jobs(jsonb_build_array(settle_one.outcome)) as settled) then
     perform tickwork.raise_lease_lost((settle_one.outcome ->> 'job_id')::uuid);
   end if;
 

@@ -5,10 +5,12 @@
 -- it stays in to_check, and an alarm rings. So does a job that waits and that somebody else is deciding about.
 
 create function tickwork.file_awaiting(ids uuid[])
-returns void
+returns bigint[]
 language plpgsql
 volatile
 as $$
+declare
+  owners bigint[];
 begin
   insert into tickwork.awaiting (job_id, family, type, tenant_number, lane)
   select jobs.id, jobs.family, jobs.type, tenants.number, jobs.lane
@@ -24,16 +26,24 @@ begin
     join tickwork.tenants on tenants.tenant_id = jobs.tenant_id
     cross join unnest(jobs.after) as awaited(id)
     returning awaited.tenant_number, awaited.awaited_id
+  ),
+  noted as (
+    insert into tickwork.to_check (tenant_number, job_id)
+    select distinct added.tenant_number, added.awaited_id
+    from added
+    returning to_check.tenant_number
   )
-  insert into tickwork.to_check (tenant_number, job_id)
-  select distinct added.tenant_number, added.awaited_id
-  from added;
+  select array_agg(distinct noted.tenant_number)
+  into owners
+  from noted;
+
+  return owners;
 end
 $$;
 
 comment on function tickwork.file_awaiting is
-  'Puts queued jobs where no claim finds them until those that they wait for have ended. The caller must call '
-  'check_awaited at the end: some may have ended already.';
+  'Puts queued jobs where no claim finds them until those that they wait for have ended. Returns the numbers of their '
+  'tenants, for which the caller must call check_awaited at the end: some may have ended already.';
 
 create function tickwork.unfile_awaiting(ids uuid[])
 returns uuid[]
@@ -99,31 +109,31 @@ begin
     return;
   end if;
 
-  perform tickwork.check_awaited(owner.number)
-  from unnest(owners) as owner(number);
+  perform tickwork.check_awaited(owners);
 end
 $$;
 
 comment on function tickwork.note_awaited_end is
   'queued -> queued, cancelled. What follows for others when jobs have ended, or were deleted, that others wait for.';
 
-create function tickwork.check_awaited(tenant_number bigint)
+create function tickwork.check_awaited(tenant_numbers bigint[])
 returns void
 language plpgsql
 volatile
 as $$
 begin
-  perform tickwork.check_portions(check_awaited.tenant_number);
+  perform tickwork.check_portions(owner.number)
+  from unnest(check_awaited.tenant_numbers) as owner(number);
 
   perform
-    tickwork.set_alarm(later.family, check_awaited.tenant_number, clock_timestamp()),
-    pg_notify('tickwork', later.family)
+    tickwork.set_alarm(later.family, later.tenant_number, clock_timestamp()), pg_notify('tickwork', later.family)
   from (
-    select distinct first_one.family
-    from (
+    select distinct first_one.family, owner.number as tenant_number
+    from unnest(check_awaited.tenant_numbers) as owner(number)
+    cross join lateral (
       select to_check.job_id
       from tickwork.to_check
-      where to_check.tenant_number = check_awaited.tenant_number
+      where to_check.tenant_number = owner.number
       limit 100
     ) as left_over
     cross join lateral (

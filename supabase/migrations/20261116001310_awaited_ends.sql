@@ -62,7 +62,27 @@ as $$
 declare
   now_at constant timestamptz := clock_timestamp();
   -- Two that end at the same moment must not both take the other for unfinished: one of them gets the lock.
-  locked constant public.jobs[] := tickwork.lock_awaiting(decide_awaiting.ended);
+  locked constant public.jobs[] := array(
+    select locked.job
+    from (
+      select distinct portion.job_id
+      from (
+        select awaited.job_id
+        from tickwork.awaited
+        where awaited.awaited_id = any (decide_awaiting.ended)
+        limit 1000
+      ) as portion
+    ) as found
+    cross join lateral (
+      select jobs as job
+      from public.jobs
+      where jobs.id = found.job_id
+        and jobs.status = 'queued'
+        and jobs.ready_at is null
+      for no key update skip locked
+    ) as locked
+    limit 100
+  );
   ids constant uuid[] := array(select job.id from unnest(locked) as job);
   cause record;
   ready uuid[];
@@ -123,41 +143,9 @@ end
 $$;
 
 comment on function tickwork.decide_awaiting is
-  'queued -> queued, cancelled. Jobs that wait for nothing else can be claimed from now on; jobs that were to run only '
-  'if all others are done are cancelled if one is not.';
-
-create function tickwork.lock_awaiting(ended uuid[])
-returns public.jobs[]
-language plpgsql
-volatile
-as $$
-begin
-  return array(
-    select locked.job
-    from (
-      select distinct portion.job_id
-      from (
-        select awaited.job_id
-        from tickwork.awaited
-        where awaited.awaited_id = any (lock_awaiting.ended)
-        limit 1000
-      ) as portion
-    ) as found
-    cross join lateral (
-      select jobs as job
-      from public.jobs
-      where jobs.id = found.job_id
-        and jobs.status = 'queued'
-        and jobs.ready_at is null
-      for no key update skip locked
-    ) as locked
-    limit 100
-  );
-end
-$$;
-
-comment on function tickwork.lock_awaiting is
-  'Locks and returns the jobs that wait for one of these, at most 100, without those that somebody else has locked.';
+  'queued -> queued, cancelled. Of the jobs that wait for one of these, at most 100 and none that somebody else has '
+  'locked: those that wait for nothing else can be claimed from now on; those that were to run only if all others are '
+  'done are cancelled if one is not.';
 
 create function tickwork.wait_again(ids uuid[])
 returns void

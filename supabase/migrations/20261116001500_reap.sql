@@ -8,53 +8,68 @@ as $$
 declare
   expired record;
 begin
-  with free as (
-    select family_types.ctid as place
-    from tickwork.family_types
-    where family_types.family = reap.family
-    for no key update skip locked
-  )
   update tickwork.family_types
   -- Looking for expired leases reads all running jobs: once per second is often enough.
   set reaped_at = clock_timestamp()
-  from free
-  where family_types.ctid = free.place;
+  where family_types.ctid = any (array(
+    select free.ctid
+    from tickwork.family_types as free
+    where free.family = reap.family
+    for no key update skip locked
+  ));
 
-  -- Each one is settled under the token seen here: if somebody else was faster, nothing happens.
-  select
-    array_agg(lapsed.job_id order by lapsed.job_id) as ids,
-    array_agg(lapsed.token order by lapsed.job_id) as tokens,
-    array_agg(row(
-      lapsed.job_id, 'lease_expired', 'LEASE_EXPIRED',
-      format(
-        '%s stopped renewing the lease: it crashed, hung or lost its connection', coalesce(jobs.worker_id, 'Its worker')
-      ),
-      null, true, 0, null, null, null, null, null, null, null
-    )::tickwork.outcome order by lapsed.job_id) as outcomes
-  into expired
-  from (
-    select leases.job_id, leases.token
+  -- Whoever is settling a job or renewing its lease at this moment was faster.
+  with lapsed as (
+    select leases.job_id
     from tickwork.leases
     where leases.family = reap.family
       and leases.expires_at < clock_timestamp()
     limit reap.max_jobs
     for update skip locked
-  ) as lapsed
-  -- Nor is anybody waited for who is cancelling the job at this moment.
-  cross join lateral (
-    select *
-    from public.jobs
-    where jobs.id = lapsed.job_id
-    limit 1
-    for no key update skip locked
-  ) as jobs;
+  ),
+  -- Nor is anybody waited for who is cancelling the job.
+  held as (
+    select jobs.id, jobs.worker_id
+    from lapsed
+    cross join lateral (
+      select *
+      from public.jobs
+      where jobs.id = lapsed.job_id
+      limit 1
+      for no key update skip locked
+    ) as jobs
+  ),
+  ended as (
+    delete from tickwork.leases
+    where leases.job_id = any (array(select held.id from held))
+    returning leases.job_id, leases.is_watched
+  )
+  select
+    array_agg(ended.job_id) as ids,
+    array_agg(row(
+      ended.job_id, 'lease_expired', 'LEASE_EXPIRED',
+      format(
+        '%s stopped renewing the lease: it crashed, hung or lost its connection', coalesce(held.worker_id, 'Its worker')
+      ),
+      null, true, 0, null, null, null, null, null, null, null
+    )::tickwork.outcome) as outcomes,
+    bool_or(ended.is_watched) as are_watched
+  into expired
+  from ended
+  join held on held.id = ended.job_id;
 
   if expired.ids is null then
     return 0;
   end if;
 
   perform tickwork.wait_for_disk();
-  perform tickwork.note_end(tickwork.end_attempts(expired.ids, expired.tokens, null, expired.outcomes));
+  expired.are_watched := tickwork.note_outcomes(expired.outcomes, expired.ids) or expired.are_watched;
+
+  if expired.are_watched then
+    perform tickwork.free_what_was_held(expired.ids);
+  end if;
+
+  perform tickwork.note_end(row(expired.ids, false, expired.are_watched, true)::tickwork.ended_attempts);
   return cardinality(expired.ids);
 end
 $$;

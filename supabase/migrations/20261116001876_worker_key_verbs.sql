@@ -175,7 +175,7 @@ set search_path = ''
 as $$
 declare
   own_tenant constant uuid := tickwork.check_worker(worker_settle_and_claim.family);
-  settled tickwork.settled_job[];
+  settled json;
 begin
   perform tickwork.check_endings(worker_settle_and_claim.outcomes);
 
@@ -186,10 +186,12 @@ begin
   where leases.family <> worker_settle_and_claim.family
     or leases.tenant_id <> own_tenant;
 
-  settled := tickwork.settle_given(worker_settle_and_claim.outcomes);
+  settled := array_to_json(array(
+    select settled_job from tickwork.settle_jobs(worker_settle_and_claim.outcomes) as settled_job
+  ));
 
   return row(
-    array_to_json(settled),
+    settled,
     array_to_json(array(
       select claimed
       from tickwork.worker_claim_jobs(

@@ -83,7 +83,7 @@ MUTANTS = [
     Mutant(
         "progress quotes the payload",
         "tickwork.heartbeat_jobs",
-        "tickwork.shown_message(beats.message, jobs.id, jobs.is_redacted)",
+        "tickwork.without(beats.message, tickwork.hidden_values(jobs.id))",
         "beats.message",
         NOWHERE,
     ),

@@ -104,7 +104,7 @@ MUTANTS = [
     ),
     Mutant(
         "an expired job goes to the end of the queue",
-        "tickwork.note_undone",
+        "tickwork.note_outcomes",
         "when outcome.delay_seconds = 0 or",
         "when",
         test_lease.test_an_expired_lease_goes_back_to_the_head_of_the_queue,
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "giving back spends the attempt",
-        "tickwork.note_undone",
+        "tickwork.note_outcomes",
         "(outcome.status = 'released' and following.status = 'queued')::integer",
         "0",
         test_settle.test_a_released_job_spends_no_attempt_and_keeps_its_place,
@@ -381,8 +381,8 @@ MUTANTS = [
     Mutant(
         "a batch starved by what it must pass over",
         "tickwork.reap",
-        "from tickwork.leases",
-        "from (select * from tickwork.leases order by expires_at desc limit 100) as leases",
+        "select leases.job_id\n    from tickwork.leases",
+        "select leases.job_id\n    from (select * from tickwork.leases order by expires_at desc limit 100) as leases",
         test_lease.test_rows_that_must_be_passed_over_do_not_starve_the_reaper,
     ),
     Mutant(
@@ -515,9 +515,9 @@ MUTANTS = [
     ),
     Mutant(
         "a cancel that a release forgets",
-        "tickwork.status_after",
-        "WHEN is_cancelled",
-        "WHEN is_cancelled and ending <> 'released'",
+        "tickwork.note_outcomes",
+        "when ended.cancel_requested_at is not null then",
+        "when ended.cancel_requested_at is not null and outcome.status <> 'released' then",
         test_settle.test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops,
         ("release",),
     ),
@@ -531,8 +531,8 @@ MUTANTS = [
     ),
     Mutant(
         "a cancelled job is retried",
-        "tickwork.status_after",
-        "WHEN is_cancelled THEN 'cancelled'::text",
+        "tickwork.note_outcomes",
+        "when ended.cancel_requested_at is not null then 'cancelled'",
         "",
         test_settle.test_a_job_that_was_asked_to_stop_is_cancelled_however_it_stops,
         ("fail",),
@@ -960,14 +960,14 @@ MUTANTS = [
     Mutant(
         "a limit of a tenant that counts one type only",
         "tickwork.count_running",
-        "where leases.tenant_id = count_running.tenant_id;",
-        "where leases.tenant_id = count_running.tenant_id and leases.type = count_running.type;",
+        "count_running.scope = 'tenant' or",
+        "",
         test_limits.test_a_limit_counts_everything_in_its_scope,
         ("tenant",),
     ),
     Mutant(
         "a limit counted in an old snapshot",
-        "tickwork.check_isolation",
+        "tickwork.lock_limit",
         "<> 'read committed'",
         "= 'unheard of'",
         test_limits_at_once.test_a_claim_under_an_old_snapshot_starts_nothing_too_many,
@@ -1166,7 +1166,7 @@ MUTANTS = [
             (
                 "two at once: a reaper that waits",
                 "tickwork.reap",
-                "for no key update skip locked\n  ) as jobs",
+                "for no key update skip locked\n    ) as jobs",
                 ") as jobs",
                 *("reap", "cancel all"),
             ),
@@ -1206,7 +1206,7 @@ MUTANTS = [
             ),
             (
                 "no flag at the end of a failed job",
-                "tickwork.note_undone",
+                "tickwork.note_outcomes",
                 "return are_awaited",
                 "return false",
                 test_chains.test_what_happens_when_one_is_not_done_is_said,
@@ -1238,7 +1238,7 @@ MUTANTS = [
             (
                 "an end in flight is never looked at again",
                 "tickwork.check_awaited",
-                "tickwork.set_alarm(later.family, check_awaited.tenant_number, clock_timestamp())",
+                "tickwork.set_alarm(later.family, later.tenant_number, clock_timestamp())",
                 "0",
                 test_chains.test_whoever_starts_to_wait_does_not_miss_an_end_in_flight,
             ),
@@ -1251,7 +1251,7 @@ MUTANTS = [
             ),
             (
                 "of two ends each takes the other for unfinished",
-                "tickwork.lock_awaiting",
+                "tickwork.decide_awaiting",
                 "for no key update skip locked",
                 "",
                 test_chains.test_of_two_that_end_at_the_same_moment_one_starts_it,
@@ -1259,7 +1259,7 @@ MUTANTS = [
             ),
             (
                 "an end that waits for whoever cancels",
-                "tickwork.lock_awaiting",
+                "tickwork.decide_awaiting",
                 "skip locked",
                 "",
                 test_chains.test_whoever_cancels_what_waits_does_not_stop_those_who_end,
@@ -1335,7 +1335,7 @@ MUTANTS = [
             ("the model: a lane that nobody fills", "tickwork.fill_lane", "limit greatest(room, 0)", "limit 0"),
             (
                 "the model: a release that costs an attempt",
-                "tickwork.note_undone",
+                "tickwork.note_outcomes",
                 "(outcome.status = 'released'",
                 "(false",
             ),

@@ -330,7 +330,7 @@ def test_no_order_loses_an_event(world: World, verb: str) -> None:
 # Those in which one transaction can come between two statements of another.
 GATED = """
     settle_and_claim claim catch_up pick pick_targets admit_to_lanes room_for settle end_attempts note_outcomes
-    note_undone free_what_was_held reap insert_jobs store_new_jobs enqueue_job hold_tenants
+    free_what_was_held reap insert_jobs store_new_jobs enqueue_job hold_tenants
     change_job end_queued requeue unfile_jobs file_jobs fill_lane
     forget_lane_rule follow_lane_rule hold_lane release_lane set_alarm reset_alarm pause_jobs take_allowance
     renew_allowances file_awaiting unfile_awaiting note_awaited_end check_portions check_portion decide_awaiting

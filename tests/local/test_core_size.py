@@ -79,6 +79,6 @@ def test_every_function_of_the_migrations_is_read_to_its_end() -> None:
 def test_a_migration_belongs_to_the_chapter_of_its_number() -> None:
     assert chapter_of("20261116000450_hot_tables.sql") is None
     assert chapter_of("20261116000730_enqueue_verbs.sql") == "enqueue"
-    assert chapter_of("20261116001220_batch_verbs.sql") == "settle"
+    assert chapter_of("20261116001230_settle_and_claim.sql") == "settle"
     assert chapter_of("20261116001500_reap.sql") == "reap"
     assert chapter_of("20261116002000_documents.sql") is None

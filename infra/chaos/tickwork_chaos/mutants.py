@@ -58,16 +58,12 @@ SQL_MUTANTS = (
     Mutant(
         "reaper without re-check",
         (
-            ("tickwork.reap", "for update skip locked\n  ) as lapsed", ") as lapsed"),
+            ("tickwork.reap", "limit reap.max_jobs\n    for update skip locked", "limit reap.max_jobs"),
             (
                 "tickwork.reap",
-                "perform tickwork.note_end(tickwork.end_attempts(expired.ids,",
-                """perform pg_sleep(3);
-                expired.tokens := array(
-                  select leases.token from unnest(expired.ids) as listed(id)
-                  left join tickwork.leases on leases.job_id = listed.id order by listed.id
-                );
-                perform tickwork.note_end(tickwork.end_attempts(expired.ids,""",
+                "where leases.job_id = any (array(select held.id from held))",
+                """where leases.job_id = any (array(select held.id from held))
+                    and (select pg_sleep(3)::text from held limit 1) is not null""",
             ),
         ),
     ),
