@@ -14,7 +14,7 @@ SYSTEM_POSTGRES := $(wildcard /usr/lib/postgresql/15/bin)
 # Hundreds of processes load the package: without bytecode each one compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-broker test-guards check-deploy bench chaos soak core-size schemas docs client screenshots attack lint lock clean
+.PHONY: help demo test test-all explore fuzz test-large test-deliveries test-api test-console test-figures test-reports test-broker test-guards check-deploy bench chaos soak core-size schemas docs client screenshots attack lint lock clean
 
 # What can be made.
 help:
@@ -24,9 +24,13 @@ help:
 demo: $(STAMP)
 	$(BIN)/tickwork demo
 
-# Lint, all tests, and most of those of the database once more, three cases of each, on a Postgres of the system.
+# Lint, and all tests but those that take long.
 test: lint
-	$(PYTEST)
+	$(PYTEST) -m "not slow"
+
+# The tests that take long, and most of those of the database once more, three cases of each, on a Postgres of the system.
+test-all: $(STAMP)
+	$(PYTEST) -m slow
 ifneq ($(SYSTEM_POSTGRES),)
 	env TICKWORK_TEST_BINARIES=$(SYSTEM_POSTGRES) TICKWORK_TEST_CASES=3 $(PYTEST) tests/database \
 		$(foreach long,mutants model schedules isolation attacks attack_scripts,--ignore tests/database/test_$(long).py)
@@ -40,7 +44,7 @@ test-large: $(STAMP)
 check-deploy: $(STAMP)
 	$(PYTEST) --durations 5 tests/deploy
 
-# Further than make test goes: other sequences of verbs against the model, more orders of transactions and more cron expressions.
+# Further than the tests go: other sequences of verbs against the model, more orders of transactions and more cron expressions.
 explore: $(STAMP)
 	env TICKWORK_MODEL_EXAMPLES=$(or $(EXAMPLES),2000) TICKWORK_SCHEDULES=$(or $(SCHEDULES),0:20000) TICKWORK_CALENDAR=20000 \
 		$(PYTEST) tests/database/test_calendar.py tests/database/test_model.py tests/database/test_schedules.py

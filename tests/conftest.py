@@ -18,16 +18,21 @@ from tickwork_local.postgres import Server
 
 pytest_plugins = ["tests.world.clouds"]
 
-# The files that take longest come first, so that none of them is left to one process at the end.
-FIRST = """
-    docs/test_guides database/test_mutants database/test_isolation test_worker database/test_model
-    database/test_schedules database/test_attacks test_fan_in serve/test_strangers local/test_demo local/test_stack
-    database/test_attack_scripts local/test_project_stack database/test_plans chaos/test_storm
-    families/imports/test_imports families/imports/test_import_tokens local/test_postgres_launcher
-    local/test_supabase_stack runtime/test_work cli/test_new docs/test_own_family database/test_turns test_functions
-    families/webhook/test_deliver_webhook families/extract/test_hostile_files js/test_client serve/test_wake_up
-    families/extract/test_unstructured runtime/test_outages js/test_worker chaos/test_checks waking/test_pg_cron
-    cli/test_main local/test_wheel waking/test_rabbitmq testing/test_plugin
+# The files that `make test` leaves to `make test-all`. Those that take longest come first, so that none of them is left
+# to one process at the end.
+SLOW = """
+    docs/test_guides database/test_isolation database/test_mutants database/test_schedules test_worker
+    database/test_model api/test_whole_api cli/test_new local/test_stack test_fan_in serve/test_strangers
+    local/test_demo docs/test_own_family local/test_postgres_launcher local/test_project_stack local/test_supabase_stack
+    database/test_attacks database/test_attack_scripts database/test_plans chaos/test_storm
+    families/imports/test_imports families/imports/test_import_tokens families/webhook/test_deliver_webhook
+    runtime/test_outages database/test_turns test_functions families/extract/test_hostile_files
+    families/extract/test_unstructured cli/test_main cli/test_webhooks cli/test_passport_commands cli/test_jobs
+    cli/test_over_http client/test_contract_cases client/test_supabase_client testing/test_plugin
+    database/test_one_and_many database/test_agreement database/test_fire_schedules database/test_migrations
+    database/test_adoption database/test_roll_out js/test_client js/test_worker serve/test_wake_up chaos/test_checks
+    waking/test_pg_cron waking/test_rabbitmq local/test_wheel cli/test_passports cli/test_pauses cli/test_wait
+    client/test_worker gcp/test_gcloud runtime/test_work
 """
 
 # Where the cases are about what may differ between versions of Postgres: plans, rights, dumps, text search, the schema.
@@ -50,9 +55,12 @@ def try_the_same_examples() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if most := int(os.environ.get("TICKWORK_TEST_CASES", "0")):
         leave_out_cases(config, items, most)
-    places = {Path(__file__).parent / f"{name}.py": place for place, name in enumerate(FIRST.split())}
-    assert all(map(Path.is_file, places)), "FIRST names a file that there is not"
+    places = {Path(__file__).parent / f"{name}.py": place for place, name in enumerate(SLOW.split())}
+    assert all(map(Path.is_file, places)), "SLOW names a file that there is not"
     items.sort(key=lambda item: places.get(item.path, len(places)))
+    for item in items:
+        if item.path in places:
+            item.add_marker("slow")
 
 
 def leave_out_cases(config: pytest.Config, items: list[pytest.Item], most: int) -> None:

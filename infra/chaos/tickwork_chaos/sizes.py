@@ -11,7 +11,7 @@ from tickwork_chaos.storm import Weather, run_storm
 
 FULL = Sizes(jobs=50_000, seconds=660, kill=200, freeze=100, terminate=500, crash=20, cut=500, promote=3)
 QUICK = Sizes(jobs=1_500, seconds=40, kill=8, freeze=4, terminate=20, crash=2, cut=20, promote=1)
-# What `make test` runs.
+# What `make test-all` runs.
 SMALL = Sizes(jobs=600, seconds=15, kill=4, freeze=2, terminate=8, crash=1, cut=9)
 DISK_FULL = Sizes(jobs=6_000, seconds=90, kill=10, terminate=10, cut=10, fill_disk=6)
 QUICK_DISK_FULL = Sizes(jobs=1_000, seconds=20, kill=2, fill_disk=2)

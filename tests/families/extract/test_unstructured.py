@@ -36,6 +36,7 @@ from tests.world.waiting import PATIENCE, until
 from tickwork import traces
 from tickwork.errors import JobError, Permanent, RateLimited, Retryable
 from tickwork.families.extract.elements import Extracted
+from tickwork.families.extract.engines import unstructured
 from tickwork.families.extract.engines.unstructured import extract, neutral_name
 from tickwork.families.extract.engines.unstructured_errors import Stage, refusal, translated, wanted_delay
 
@@ -348,8 +349,9 @@ def test_how_long_to_wait_stays_within_reason(value: str, delay: float | None) -
 
 @WHOLE_AND_SPLIT
 def test_a_server_that_was_busy_for_a_moment_is_asked_again(
-    read: Read, server: UnstructuredServer, content: bytes | int
+    read: Read, server: UnstructuredServer, monkeypatch: pytest.MonkeyPatch, content: bytes | int
 ) -> None:
+    monkeypatch.setattr(unstructured, "TRY_AGAIN_SECONDS", PATIENCE)
     server.will(status(503))
 
     assert read(content).elements

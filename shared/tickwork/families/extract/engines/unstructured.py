@@ -47,6 +47,8 @@ REPORT_SECONDS = 0.5
 CLOSING_SECONDS = 0.5
 SPLITTING_SECONDS = 30.0
 PARALLEL_PARTS = 5
+# Two or three more tries if a busy server fails at once, none if that took its time.
+TRY_AGAIN_SECONDS = 0.7
 
 
 def extract(
@@ -162,9 +164,10 @@ class Call:
                 server_url=self.server_url,
                 client=never_used,
                 async_client=http,
-                # Here and not with the request, or the parts of a split PDF are tried again for half an hour. In
-                # milliseconds: two or three more tries if the server fails at once, none if that took its time.
-                retry_config=RetryConfig("backoff", BackoffStrategy(200, 500, 2.0, 700), True),
+                # Here and not with the request, or the parts of a split PDF are tried again for half an hour.
+                retry_config=RetryConfig(
+                    "backoff", BackoffStrategy(200, 500, 2.0, round(TRY_AGAIN_SECONDS * 1000)), True
+                ),
                 timeout_ms=max(1, int(seconds * 1000)),
             )
 
