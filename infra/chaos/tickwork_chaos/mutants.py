@@ -78,14 +78,12 @@ SQL_MUTANTS = (
             "select pg_reload_conf()",
         ),
     ),
-    Mutant("a key without an index", statements=("drop index public.jobs_idempotency_key",)),
     Mutant(
-        "an attempt that is not counted",
-        (
-            ("tickwork.claim", "jobs.attempts + 1", "jobs.attempts"),
-            ("tickwork.settle_and_claim", "jobs.attempts + 1", "jobs.attempts"),
-        ),
+        "a key that nobody looks up",
+        (("tickwork.job_asked_for", "and same.idempotency_key =", "and false and same.idempotency_key ="),),
+        ("drop index public.jobs_idempotency_key",),
     ),
+    Mutant("an attempt that is not counted", (("tickwork.claim", "jobs.attempts + 1", "jobs.attempts"),)),
     Mutant(
         "a token per worker",
         (
