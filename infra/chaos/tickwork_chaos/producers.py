@@ -40,6 +40,9 @@ class Producers:
                 self._ledger.note(orders)
                 while not self._ledger.is_settled(way, orders):
                     time.sleep(0.2)
+                # As whoever clicks twice.
+                if orders[0].idempotency_key and orders[0].number % 10 == 0:
+                    self._ledger.is_settled(way, orders)
 
     def _take(self, size: int) -> list[Wanted]:
         """The next orders, when they are due."""
