@@ -49,7 +49,11 @@ def reached() -> bool:
     return True
 
 
-pytestmark = pytest.mark.skipif(not reached(), reason=f"no RabbitMQ at {URL.rpartition('@')[2]}")
+pytestmark = [
+    pytest.mark.skipif(not reached(), reason=f"no RabbitMQ at {URL.rpartition('@')[2]}"),
+    # pika leaves the sockets by which it wakes itself to the garbage collector when a connection fails.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(autouse=True)
