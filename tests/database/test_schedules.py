@@ -2,7 +2,7 @@
 Two and three transactions at once, in every order: nothing is lost, doubled, over a limit or stuck; nobody deadlocks.
 
 A schedule is some scripts and the order in which their sessions take turns. The schedules are numbered:
-`TICKWORK_SCHEDULES=4711` runs one, `0:20000` a range, `all` every one of them; `make test` runs some of
+`TICKWORK_SCHEDULES=4711` runs one, `0:20000` a range, `all` every one of them; `make test-all` runs some of
 them. A second test puts gates between the statements inside the queue's own functions, so that
 one session stops in the midst of a verb while another one goes on.
 """

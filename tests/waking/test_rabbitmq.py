@@ -52,7 +52,7 @@ def reached() -> bool:
 pytestmark = [
     pytest.mark.skipif(not reached(), reason=f"no RabbitMQ at {URL.rpartition('@')[2]}"),
     # pika leaves the sockets by which it wakes itself to the garbage collector when a connection fails.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
