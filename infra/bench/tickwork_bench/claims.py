@@ -43,7 +43,7 @@ def connected(url: str) -> Connection:
 
 
 def as_a_worker(url: str, max_jobs: int) -> Claims:
-    """What a worker sends when it has nothing to settle."""
+    """What a worker sends when it has nothing to settle, with a token as when it has something."""
     connection = connected(as_worker(url))
     return Claims(connection, partial(settle_and_claim, connection, [], max_jobs))
 
